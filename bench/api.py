@@ -91,7 +91,7 @@ def _quiet(
             report.at_least(_KEPT, ratio)
     slowest = Figures()
     for name in turns(_AT_HALF, rounds=rounds):
-        load = _asked(targets[name], customer, speed.median(name) / 2)
+        load = _requests_of(targets[name], customer, speed.median(name) / 2)
         slowest.add(name, load.p99_us)
     what = "p99 at half load"
     report.null(slowest.ratio("raw again", "raw", what=f"{what}: raw again / raw"))
@@ -133,7 +133,7 @@ def _measured(
 ) -> tuple[Figures, Figures]:
     speed, work = Figures(), Figures()
     for name in turns(list(targets), rounds=rounds):
-        load = _asked(targets[name], customer)
+        load = _requests_of(targets[name], customer)
         speed.add(name, load.per_second)
         work.add(name, 1 / load.cpu_us)
     return speed, work
@@ -145,7 +145,7 @@ def _note(report: Report, where: str, speed: Figures, work: Figures) -> None:
         report.note(f"{where}, {name}: {speed.median(name):,.0f}/s, {micro:.0f} us")
 
 
-def _asked(target: Target, customer: Customer, per_second: float = 0) -> Load:
+def _requests_of(target: Target, customer: Customer, per_second: float = 0) -> Load:
     return ask(
         target.url,
         target.pid,
@@ -207,10 +207,10 @@ def _targets(stack: ExitStack, folder: Path, customer: Customer) -> dict[str, Ta
     peer = stack.enter_context(contender("peer", folder))
     listing, getting = customer.nodes, f"{customer.nodes}/{customer.node_id}"
     lists, gets = folder / "list.json", folder / "get.json"
-    for asked, kept in ((listing, lists), (getting, gets)):
-        kept.write_bytes(_answer(f"{ours.url}{asked}", customer))
-        theirs = json.loads(_answer(f"{peer.url}{asked}", customer))
-        assert theirs == json.loads(kept.read_bytes()), "the peer answers another"
+    for request, stored in ((listing, lists), (getting, gets)):
+        stored.write_bytes(_answer(f"{ours.url}{request}", customer))
+        theirs = json.loads(_answer(f"{peer.url}{request}", customer))
+        assert theirs == json.loads(stored.read_bytes()), "the peer answers another"
     targets = {
         "list": Target(f"{ours.url}{listing}", ours.pid),
         "get": Target(f"{ours.url}{getting}", ours.pid),
@@ -225,8 +225,8 @@ def _targets(stack: ExitStack, folder: Path, customer: Customer) -> dict[str, Ta
 
 def _answer(url: str, customer: Customer) -> bytes:
     with urlopen(Request(url, headers={"X-SERVICE-AUTH": customer.key})) as answer:
-        told: bytes = answer.read()
-    return told
+        content: bytes = answer.read()
+    return content
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ _CALLERS = 8
 # Another address of this machine than the victim's: who floods does so from its own.
 NEIGHBOUR = "127.66.6.9"
 STRANGER = "127.66.6.10"  # on nobody's whitelist
-_MOST_HELD = 100  # by each caller, of what an address may have
+_MAX_HELD = 100  # by each caller, of what an address may have
 _ENDS_WITHIN_S = 5
 _ALICE = random.Random(14)  # noqa: S311  the same at every run
 
@@ -249,7 +249,7 @@ async def _flood(
         else:
             customer.count("held")
             held.append(writer)
-        if len(held) > _MOST_HELD or (held and held[0].is_closing()):
+        if len(held) > _MAX_HELD or (held and held[0].is_closing()):
             held.pop(0).transport.abort()
 
 
@@ -295,12 +295,12 @@ async def main(name: str, seconds: float) -> None:
             task.result()  # which raises: none of them ends by itself
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    told = {
+    expected = {
         "seconds": time.monotonic() - began,
         "cpu_s": time.process_time(),
         "answers": customer.answers,
     }
-    print(json.dumps(told), flush=True)
+    print(json.dumps(expected), flush=True)
 
 
 if __name__ == "__main__":

@@ -29,11 +29,11 @@ from bench import settlement
 from bench.measure import Figures, Report, turns
 
 from leyden.app.migration import migrate
-from leyden.backups import places, running
-from leyden.backups.places import Programs
+from leyden.backups import backup_files, running
+from leyden.backups.backup_files import Programs
 from leyden.backups.store import recovery
 from leyden.backups.store.recovery import RecoveryKey
-from leyden.backups.store.store import Access, Store
+from leyden.backups.store.store import Store, StoreAccess
 from leyden.backups.wiring import backup_setup, restoring
 from leyden.base import garbage, logs, settings
 from leyden.base.database.database import open_database
@@ -181,9 +181,9 @@ async def restore(report: Report, programs: Programs, gib: float, rounds: int) -
         report.at_least(RESTORE_GOAL, figures.ratio("restore", "copy"))
 
 
-def _access(home: Home, key: RecoveryKey) -> Access:
+def _access(home: Home, key: RecoveryKey) -> StoreAccess:
     store = home.environment["LEYDEN_BACKUP_STORE"]
-    return Access(place=store, password=key.password, deadline_s=60)
+    return StoreAccess(location=store, password=key.password, deadline_s=60)
 
 
 def _fill(path: Path, size: int) -> None:
@@ -234,7 +234,7 @@ def main() -> int:
     given = parser.parse_args()
     logs.configure(form="text", level="warning")
     garbage.freeze()
-    programs = asyncio.run(places.programs(os.environ))
+    programs = asyncio.run(backup_files.programs(os.environ))
     report = Report("B19 backups: what following costs, and how fast a restore is")
     if given.only != "restore":
         follow(report, programs, given.payments, given.rounds)

@@ -40,7 +40,7 @@ from leyden.nodes.lnd import home
 from leyden.nodes.lnd.chains import Chain, Neutrino
 from leyden.nodes.lnd.options import Options
 from leyden.nodes.rules import node_settings
-from leyden.nodes.rules.nodes import Type
+from leyden.nodes.rules.nodes import NodeType
 from leyden.nodes.rules.versions import OFFERED
 from leyden.nodes.runtimes.local.placement import SHARES
 
@@ -62,7 +62,7 @@ class Bare:
         """Write a home for an lnd; this is not measured."""
         self._count += 1
         host = f"{self._net}.{self._count // 250}.{self._count % 250 + 1}"
-        place = self._folder / str(self._count)
+        position = self._folder / str(self._count)
         options = Options(
             version=OFFERED.default,
             chain=Chain.SIMNET,
@@ -72,18 +72,18 @@ class Bare:
             domain="bare.nodes.localhost",
         )
         tls = self._authority.issue("bare.nodes.localhost", now=datetime.now(UTC))
-        home.write(place, node_settings.parse(SETTINGS), options, tls=tls)
-        return place, host
+        home.write(position, node_settings.parse(SETTINGS), options, tls=tls)
+        return position, host
 
     async def start(self, many: int) -> float:
         """Exec lnds, wait for each one's first answer, end them; return the seconds."""
-        places = [self.prepare() for _ in range(many)]
+        positions = [self.prepare() for _ in range(many)]
         callers = [
             Caller(host, PORT, tls=self._trusts, name="bare.nodes.localhost")
-            for _, host in places
+            for _, host in positions
         ]
         began = time.perf_counter()
-        started = [self._exec(place) for place, _ in places]
+        started = [self._exec(position) for position, _ in positions]
         every_s = many * LOOK_EVERY_S
         await asyncio.gather(*(answering(each, every_s=every_s) for each in callers))
         took = time.perf_counter() - began
@@ -92,16 +92,16 @@ class Bare:
         for process in started:
             process.kill()
             process.wait()
-        for place, _ in places:
-            shutil.rmtree(place)
+        for position, _ in positions:
+            shutil.rmtree(position)
         return took
 
-    def _exec(self, place: Path) -> "subprocess.Popen[bytes]":
+    def _exec(self, path: Path) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
-            [self._lnd, f"--lnddir={place}"],
+            [self._lnd, f"--lnddir={path}"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env={"HOME": str(place), **SHARES[Type.STANDARD].environment},
+            env={"HOME": str(path), **SHARES[NodeType.STANDARD].environment},
             start_new_session=True,
         )
 

@@ -39,13 +39,13 @@ from bench.town import SETTINGS
 from leyden.app import installation
 from leyden.app.migration import migrate
 from leyden.base.daemons import catalogue
-from leyden.base.daemons.build import default_cache, place
+from leyden.base.daemons.build import default_cache, program_path
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.nodes.rules.versions import OFFERED
 from leyden.people import accounts, api_keys
 from leyden_workshop.devcluster import images, namespaces, packages
-from leyden_workshop.devcluster.places import Places
+from leyden_workshop.devcluster.layout import ClusterLayout
 
 _LOOK_EVERY_S = 0.02
 _WITHIN_S = 60.0
@@ -58,7 +58,7 @@ class Cluster:
     """A namespace of its own in a cluster that is up."""
 
     def __init__(self, home: Path) -> None:
-        self.places = Places.of(home)
+        self.places = ClusterLayout.of(home)
         self.namespace = f"bench-{secrets.token_hex(3)}"
 
     def kubectl(self, *words: str, given: object = None) -> str:
@@ -242,10 +242,10 @@ def settings_for(cluster: Cluster, folder: Path) -> Settings:
     tools, lnd = catalogue.find("lnd")
     made = {
         name: images.by_digest(
-            images.ensure(cache, name, built, packages.place(cache)).archive
+            images.ensure(cache, name, built, packages.packages_in(cache)).archive
         )
         for name, built in (
-            (images.lnd(lnd.version), place(cache, tools, lnd)),
+            (images.lnd(lnd.version), program_path(cache, tools, lnd)),
             (images.COMPANION, program("companion")),
         )
     }

@@ -95,8 +95,8 @@ def _copy(base: sqlite3.Connection, table: str, count: int, **changes: str) -> N
     )
 
 
-def _count(most: int) -> str:
+def _count(limit: int) -> str:
     return (
         "numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers "
-        f"WHERE n + 1 < {most})"
+        f"WHERE n + 1 < {limit})"
     )

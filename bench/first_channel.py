@@ -78,9 +78,11 @@ def turn(name: str, figures: Figures) -> None:
             if name == WITH:
                 home.run("dev", "status", "--wait")
                 figures.add("open", time.perf_counter() - began)
-                told = home.run("dev", "scenario", "first-channel", "--json")
+                printed = home.run("dev", "scenario", "first-channel", "--json")
                 figures.add("paid", time.perf_counter() - began)
-                figures.add("story", json.loads(told[told.index("{") :])["seconds"])
+                figures.add(
+                    "story", json.loads(printed[printed.index("{") :])["seconds"]
+                )
                 figures.add("memory", home.resident_mib())
         finally:
             home.run("down", "--nodes")

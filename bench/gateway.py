@@ -34,7 +34,7 @@ from leyden.nodes.gateway.bootstrap import Bootstrap
 from leyden.nodes.gateway.filters import TYPE
 from leyden.nodes.gateway.listener_options import ListenerOptions
 from leyden.nodes.gateway.local import LocalGateway
-from leyden.nodes.gateway.routes import Address, Listener, Route
+from leyden.nodes.gateway.routes import Listener, Route, UpstreamAddress
 from leyden.nodes.gateway.supervisor import program
 
 HOST = "127.0.0.1"
@@ -180,7 +180,7 @@ def routes(number: int, lnd: int) -> list[Route]:
             node_id=f"node{i}",
             name=f"node{i}.nodes.test",
             whitelist=("198.51.100.7",),
-            rest=Address(f"127.{i // 65536}.{i // 256 % 256}.{i % 256}", 8080),
+            rest=UpstreamAddress(f"127.{i // 65536}.{i // 256 % 256}.{i % 256}", 8080),
             grpc=None,
         )
         for i in range(1, number)
@@ -189,7 +189,7 @@ def routes(number: int, lnd: int) -> list[Route]:
         node_id="lnd",
         name=NAME,
         whitelist=("127.0.0.1",),
-        rest=Address(HOST, lnd),
+        rest=UpstreamAddress(HOST, lnd),
         grpc=None,
     )
     return [mine, *others]

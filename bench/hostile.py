@@ -55,14 +55,14 @@ _KEYS = 5
 _PASSWORD = "not the one that is tried"  # noqa: S105  of a wallet with nothing in it
 
 
-def prepared(home: Home, nodes: int, there: Receivers) -> tuple[Customer, Any]:
+def prepared(home: Home, nodes: int, receivers: Receivers) -> tuple[Customer, Any]:
     """Create two customers with their nodes; return attacker and victim."""
     worst, keys = home.organization("Worst", _KEYS)
     calm, theirs = home.organization("Calm", 2)
     with home.client(theirs[0]) as client:
-        hers = _node(client, "calm", there.url("prompt", 0))
+        hers = _node(client, "calm", receivers.url("prompt", 0))
     with home.client(keys[0]) as client:
-        own = _node(client, "own", there.url("prompt", 1), NEIGHBOUR)
+        own = _node(client, "own", receivers.url("prompt", 1), NEIGHBOUR)
         restored = _node(client, "restored", "")
         about = client.nodes.get(own)
         locked = _node(client, "locked", "")
@@ -107,9 +107,9 @@ def _node(client: Client, name: str, webhook: str, *allowed: str) -> str:
 
 async def turn(victim: Victim, customer: Customer, attack: str, seconds: float) -> Any:
     """Run the victim beside an attack; return its p99s, and the attack's responses."""
-    told = {**asdict(customer)}
-    del told["answers"]  # of which it counts its own
-    async with beside(f"bench.attacks {attack} {seconds + 2}", told) as attacking:
+    answer = {**asdict(customer)}
+    del answer["answers"]  # of which it counts its own
+    async with beside(f"bench.attacks {attack} {seconds + 2}", answer) as attacking:
         figures = await victim.live(seconds)
         return figures, json.loads((await attacking)[0])
 
@@ -178,8 +178,8 @@ async def measured(
         busy = Processors()
         kind, _, attack = name.partition(" ")
         if kind == ATTACKED:
-            late, told = await turn(victim, customer, attack, seconds)
-            done[attack].add(told)
+            late, answer = await turn(victim, customer, attack, seconds)
+            done[attack].add(answer)
         elif kind == BURNED:
             late = await burned(victim, done[attack].share, seconds)
         else:
@@ -205,11 +205,11 @@ class Done:
     refused: list[str] = field(default_factory=list)
     ended: bool = False
 
-    def add(self, told: dict[str, Any]) -> None:
+    def add(self, answer: dict[str, Any]) -> None:
         """Add what the attacker of a turn counted."""
-        self.share = told["cpu_s"] / told["seconds"]
-        self.used_s += told["cpu_s"]
-        for status, number in told["answers"].items():
+        self.share = answer["cpu_s"] / answer["seconds"]
+        self.used_s += answer["cpu_s"]
+        for status, number in answer["answers"].items():
             self.answers[status] = self.answers.get(status, 0) + number
 
 
@@ -218,7 +218,7 @@ def compared(attack: str, done: Done, figures: Figures) -> int:
     report = Report(f"B16 hostile: {attack}")
     report.note(f"the attacker was answered {done.answers}")
     report.note(f"and used {done.used_s:.0f} s of a processor")
-    for what, most in GOALS.items():
+    for what, limit in GOALS.items():
         quiet, attacked = f"{what} {QUIET}", f"{what} {ATTACKED} {attack}"
         burning = f"{what} {BURNED} {attack}"
         report.note(
@@ -228,7 +228,7 @@ def compared(attack: str, done: Done, figures: Figures) -> int:
         )
         report.null(figures.ratio(f"{what} {AGAIN}", quiet))
         report.note(str(figures.ratio(attacked, quiet, what=f"{what} to quiet")))
-        report.at_most(most, figures.ratio(attacked, burning, what=f"p99 of {what}"))
+        report.at_most(limit, figures.ratio(attacked, burning, what=f"p99 of {what}"))
     report.holds("no node of others ended", met=not done.ended)
     refused = len(done.refused)
     report.holds(
@@ -248,13 +248,13 @@ def _running(victim: Victim) -> tuple[int, ...]:
 @asynccontextmanager
 async def standing(nodes: int) -> AsyncIterator[tuple[Victim, Customer]]:
     """Start an installation with both customers."""
-    with open_folder() as folder, silent() as slow_names, receivers() as there:
+    with open_folder() as folder, silent() as slow_names, receivers() as existing:
         home = Home(folder, slow_names)
         try:
             await asyncio.to_thread(home.run, "up", "--detach")
-            customer, about = await asyncio.to_thread(prepared, home, nodes, there)
+            customer, about = await asyncio.to_thread(prepared, home, nodes, existing)
             async with opened(home.settings) as platform:
-                yield Victim(home, platform, there, **about), customer
+                yield Victim(home, platform, existing, **about), customer
         finally:
             await asyncio.to_thread(home.run, "down", "--nodes")
 

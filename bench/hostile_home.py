@@ -57,9 +57,9 @@ class Home:
         """Run a command to its end."""
         command: list[str | Path] = [LEYDEN, *words]
         if self.slow_names and words[0] == "up":
-            asked = self.folder / "resolv.conf"
-            asked.write_text(f"nameserver {_SILENT}\noptions timeout:5 attempts:2\n")
-            script = f'mount --bind {asked} /etc/resolv.conf && exec "$@"'
+            path = self.folder / "resolv.conf"
+            path.write_text(f"nameserver {_SILENT}\noptions timeout:5 attempts:2\n")
+            script = f'mount --bind {path} /etc/resolv.conf && exec "$@"'
             command = ["unshare", "--mount", "sh", "-c", script, "sh", *command]
         return subprocess.run(
             command,
@@ -74,8 +74,8 @@ class Home:
         """Create an organization with API keys."""
         made = json.loads(self.run("org", "create", name, "--json"))["organization_id"]
         key = ("key", "create", "--organization", made, "--json", "--name")
-        told = [self.run(*key, f"{name} {number}") for number in range(keys)]
-        return made, [json.loads(each)["api_key"] for each in told]
+        answer = [self.run(*key, f"{name} {number}") for number in range(keys)]
+        return made, [json.loads(each)["api_key"] for each in answer]
 
     def client(self, key: str) -> Client:
         """Return a client with an API key."""

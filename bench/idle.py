@@ -29,13 +29,13 @@ from bench.town import Caller, Town
 
 from leyden.base import processes, settings
 from leyden.base.opening import opened
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.nodes import launch_specs
 from leyden.nodes.certificates.authority import open_or_create
 from leyden.nodes.rules import node_settings
-from leyden.nodes.rules.nodes import Network, Node, Status, Type
+from leyden.nodes.rules.nodes import Network, Node, NodeStatus, NodeType
 from leyden.nodes.rules.versions import OFFERED
-from leyden.nodes.wiring.fleet import fleet_of
+from leyden.nodes.wiring.fleet import make_fleet
 from leyden.values import replace
 
 PORT = 18_080
@@ -74,11 +74,11 @@ class StandIn(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer."""
-        asked = b"/subscribe" in data
-        answer = self.STREAM if asked else self.UNARY
+        request = b"/subscribe" in data
+        answer = self.STREAM if request else self.UNARY
         self._transport.write(answer)  # type: ignore[attr-defined]
-        StandIn.listeners += asked
-        if asked and StandIn.listeners == StandIn.wanted:
+        StandIn.listeners += request
+        if request and StandIn.listeners == StandIn.wanted:
             print("all are listened to", flush=True)
 
 
@@ -101,7 +101,7 @@ class Crowd:
         self._at = at
         self._folder = folder
         self.hosts = [self._host(slot) for slot in range(1, many + 1)]
-        self._sleepers: list[Identity] = []
+        self._sleepers: list[ProcessIdentity] = []
         self.server: subprocess.Popen[str]
 
     def _host(self, slot: int) -> str:
@@ -116,7 +116,7 @@ class Crowd:
         self._serve()
         given = settings.load(self._at.environment)
         async with opened(given) as platform:
-            fleet = fleet_of(platform, _no_binary)
+            fleet = make_fleet(platform, _no_binary)
             if fleet is None:
                 raise RuntimeError
             read = node_settings.parse(SETTINGS)
@@ -153,14 +153,14 @@ class Crowd:
             organization_id=self._at.organization_id,
             name=f"node {slot}",
             network=Network.TESTNET,
-            type=Type.STANDARD,
+            type=NodeType.STANDARD,
             version=OFFERED.default,
             settings=node_settings.parse(SETTINGS),
             api_endpoint=f"node-{slot}.{DOMAIN}",
             slot=slot,
             created=now,
             due=now,
-            status=Status.WAITING_INIT,
+            status=NodeStatus.WAITING_INIT,
             host=self._host(slot),
         )
         folder = self._at.home / "nodes" / node.id
@@ -242,9 +242,9 @@ async def main(many: int, seconds: float) -> int:
             cost = (cpu_seconds(ours) - used) / node_s * MICRO
             lnd_cost = (cpu_seconds(theirs) - its) / node_s * MICRO
             memory = (resident_kib(ours) - empty) / many
-            asked = crowd.hosts[:ASKED]
-            polled = await asked_every_second(at, asked, 20)
-            base = polled / (len(asked) * 20) * MICRO
+            request = crowd.hosts[:ASKED]
+            polled = await asked_every_second(at, request, 20)
+            base = polled / (len(request) * 20) * MICRO
             report.note(f"asking once a second takes {base:.0f} µs per node-second")
             text = f"platform {cost:.2f} µs of processor per node-second <= 10"
             report.holds(text, met=cost <= 10)

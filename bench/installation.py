@@ -35,22 +35,22 @@ from leyden.base.rules.times import utc_now
 from leyden.base.rules.units import Sats
 from leyden.base.settings import Settings
 from leyden.channels import orders
-from leyden.channels import shop as shop_rules
+from leyden.channels import services as channel_rules
 from leyden.channels.rules.pricing import Channel
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.channels.tickets.simulated import SimulatedMarket
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden.nodes import creation
 from leyden.nodes import fleet as fleet_rules
 from leyden.nodes.certificates.authority import open_or_create
 from leyden.nodes.fleet import Fleet
-from leyden.nodes.rules.nodes import Network, Type
+from leyden.nodes.rules.nodes import Network, NodeType
 from leyden.nodes.start_limits import StartLimit
 from leyden.people import accounts, api_keys, sign_in
 from leyden.people.quotas import limits
 from leyden.values import replace
 from tests.fakes.gateway import FakeGateway
-from tests.fakes.homes import FakeHomes
+from tests.fakes.node_files import FakeNodeFiles
 from tests.fakes.payments import FakePayments
 from tests.fakes.runtime import FakeRuntime
 
@@ -134,7 +134,7 @@ async def _prepare(folder: Path, nodes: int, own_orders: int) -> Customer:
             actor="bench",
         )
         assert platform.fleet is not None
-        assert platform.shop is not None
+        assert platform.channels is not None
         node_id = order_id = ""
         for number in range(nodes):
             made = await creation.create(
@@ -143,7 +143,7 @@ async def _prepare(folder: Path, nodes: int, own_orders: int) -> Customer:
                 creation.NodeParameters(
                     name=f"harbour light {number}",
                     network=Network.TESTNET,
-                    type=Type.STANDARD,
+                    type=NodeType.STANDARD,
                     version=None,
                     settings=_NODE,
                 ),
@@ -154,7 +154,7 @@ async def _prepare(folder: Path, nodes: int, own_orders: int) -> Customer:
             node_id = made.id
         for _ in range(max(1, own_orders)):
             order = await orders.create(
-                platform.shop,
+                platform.channels,
                 of,
                 f"{uuid.uuid4()}FO",
                 _CHANNEL,
@@ -188,7 +188,7 @@ async def _signed_in(platform: Platform, organization_id: str) -> str:
             platform,
             tx,
             owner,
-            whole=True,
+            is_complete=True,
             address="127.0.0.1",
             browser="bench",
             now=utc_now(),
@@ -203,29 +203,29 @@ async def _opened(folder: Path) -> AsyncIterator[Platform]:
             database=platform.database,
             sealer=platform.sealer,
             runtime=FakeRuntime(),
-            homes=FakeHomes(),
+            node_files=FakeNodeFiles(),
             gateway=FakeGateway(),
             authority=open_or_create(folder / "authority", now=utc_now()),
             clock=utc_now,
             starts=StartLimit(1),
             rules=fleet_rules.FleetSettings(quotas=limits(platform.settings)),
         )
-        shop = Shop(
+        channels = ChannelServices(
             database=platform.database,
             sealer=platform.sealer,
             payments=FakePayments(),
             sources=SOURCES,
             market=SimulatedMarket(),
             clock=utc_now,
-            rules=shop_rules.ShopSettings(quotas=limits(platform.settings)),
+            rules=channel_rules.ChannelSettings(quotas=limits(platform.settings)),
         )
-        yield replace(platform, fleet=fleet, shop=shop)
+        yield replace(platform, fleet=fleet, channels=channels)
 
 
 def _settings(folder: Path) -> Settings:
     return Settings(
         home=str(folder),
-        database_url=kept.read_text() if (kept := folder / _URL).exists() else "",
+        database_url=stored.read_text() if (stored := folder / _URL).exists() else "",
         requests_per_minute=10**9,
         nodes_per_organization=10**9,
         unpaid_orders_per_organization=10**9,
@@ -234,14 +234,14 @@ def _settings(folder: Path) -> Settings:
 
 
 async def _serve(folder: Path, port: int) -> None:
-    told = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
+    event = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, event.set)
     async with _opened(folder) as platform:
         site = dashboard(platform, version="bench")
         api = Api(platform, OPERATIONS)
         front = Front(pages=site, manual=api, api=api, proxies=Proxies())
         async with serving(front, bind("127.0.0.1", port)):
-            await told.wait()
+            await event.wait()
 
 
 if __name__ == "__main__":

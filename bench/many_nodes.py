@@ -31,7 +31,7 @@ from bench.simulated_cluster import SimulatedCluster, simulated_cluster
 from bench.simulated_nodes import Customer, SimulatedLnds
 from bench.town import Caller
 
-from leyden.nodes.rules.nodes import Status
+from leyden.nodes.rules.nodes import NodeStatus
 
 GOAL_CPU_S: Final = 1.0  # of a worker, in a minute
 GOAL_MIB: Final = 1024.0
@@ -106,7 +106,7 @@ def idle(
     """Compare the usage of idle workers with the goals."""
     time.sleep(_SETTLED_S)
     began, before = time.monotonic(), [each.cpu_s() for each in workers]
-    asked = {name: each.cpu_s() for name, each in apis.items()}
+    body = {name: each.cpu_s() for name, each in apis.items()}
     theirs = {name: sum(each.cpu_times()[:2]) for name, each in others.items()}
     time.sleep(seconds)
     minutes = (time.monotonic() - began) / 60
@@ -118,7 +118,7 @@ def idle(
         text = f"worker {number}: {memory:.0f} MiB <= {GOAL_MIB:.0f}"
         report.holds(text, met=memory <= GOAL_MIB)
     for name, api_ in apis.items():
-        cpu_s = (api_.cpu_s() - asked[name]) / minutes
+        cpu_s = (api_.cpu_s() - body[name]) / minutes
         memory = api_.memory_mib()
         report.note(f"{name}: {cpu_s:.2f} processor-seconds a minute, {memory:.0f} MiB")
     for name, process in others.items():
@@ -144,20 +144,22 @@ def taken_over(report: Report, here: Many, workers: list[Replica]) -> None:
     text = f"listened to once: {found['once']} of {here.many}; more: {found['more']}"
     report.holds(text, met=found["once"] == here.many and not found["more"])
     report.holds("nothing stored of a node has changed", met=here.at.nodes() == stored)
-    told = here.new()[:_TOLD]
+    answer = here.new()[:_TOLD]
     began = time.monotonic()
-    here.lnds.say("LOCKED", told)
-    while (number := _locked(here.at)) < len(told):
+    here.lnds.say("LOCKED", answer)
+    while (number := _locked(here.at)) < len(answer):
         if time.monotonic() > began + _PATIENCE_S:
             break
         time.sleep(0.05)
     took_s = time.monotonic() - began
-    text = f"{number} of {len(told)} that say something new are stored: {took_s:.2f} s"
-    report.holds(text, met=number == len(told))
+    text = (
+        f"{number} of {len(answer)} that say something new are stored: {took_s:.2f} s"
+    )
+    report.holds(text, met=number == len(answer))
 
 
 def _locked(at: Installation) -> int:
-    return sum(status == Status.WAITING_UNLOCK for _, status, _, _ in at.nodes())
+    return sum(status == NodeStatus.WAITING_UNLOCK for _, status, _, _ in at.nodes())
 
 
 async def lateness(at: Installation, customer: Customer) -> float:
@@ -173,8 +175,8 @@ async def lateness(at: Installation, customer: Customer) -> float:
             which = customer.nodes[number % len(customer.nodes)]
             path = customer.path if number % 2 else f"{customer.path}/{which}"
             await asyncio.sleep(max(0.0, due - time.monotonic()))
-            status, told = await caller.call("GET", path, key=customer.key)
-            assert status == 200, told
+            status, answer = await caller.call("GET", path, key=customer.key)
+            assert status == 200, answer
             late.append(time.monotonic() - due)
 
     await asyncio.gather(*(ask(caller) for caller in callers))

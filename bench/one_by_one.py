@@ -26,8 +26,8 @@ from leyden.base.database.sqlite_connections import connect_to_write
 from leyden.base.rules.times import to_us, utc_now
 from leyden.channels import order_events
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Order, Status
-from leyden.channels.shop import ticket_purpose
+from leyden.channels.rules.orders import Order, OrderStatus
+from leyden.channels.services import ticket_purpose
 from leyden.channels.tickets.rules.tickets import Ticket
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.events.rules import cursors
@@ -78,11 +78,11 @@ async def rows_of(orders: Sequence[Order]) -> list[Rows]:
 
 def _rows(order: Order, ref: str, sealed: bytes) -> Rows:
     now, sats = to_us(utc_now()), order.to_be_paid
-    place, key = ledger.held(order.id), f"lightning:{order.payment_hash}"
+    position, key = ledger.held(order.id), f"lightning:{order.payment_hash}"
     return (
         (now, sats, ref, sealed, order.id),
-        (key, now, place, sats, order.organization_id, order.id),
-        (place, sats),
+        (key, now, position, sats, order.organization_id, order.id),
+        (position, sats),
         (order.id, now, order.id, now),
         (order.organization_id, now),
         _events(order, now),
@@ -95,11 +95,13 @@ def _events(order: Order, now: int) -> Row:
         "rail": "lightning",
         "amount": order.to_be_paid,
     }
-    told = [("payment.received", received)]
-    for status in (Status.CREATING, Status.CREATED):
-        told += [(each.type, each.data) for each in order_events.of_move(order, status)]
+    answer = [("payment.received", received)]
+    for status in (OrderStatus.CREATING, OrderStatus.CREATED):
+        answer += [
+            (each.type, each.data) for each in order_events.of_move(order, status)
+        ]
     row: Row = ()
-    for tag, (kind, data) in zip(cursors.new_tags(len(told)), told, strict=True):
+    for tag, (kind, data) in zip(cursors.new_tags(len(answer)), answer, strict=True):
         body = msgspec.json.encode(data).decode()
         row += (tag, kind, now, body, order.organization_id)
     return row

@@ -243,13 +243,13 @@ def _is_old(version: str) -> bool:
 
 
 def _settings(sealer: Sealer, node: Node) -> dict[str, Any]:
-    kept = sealer.open(
+    stored = sealer.open(
         node.launch_spec.sealed_settings, purpose=settings_purpose(node.id)
     )
     secret = sealer.open(
         node.launch_spec.webhook_secret, purpose=webhook_secret_purpose(node.id)
     )
-    has_macaroon = json.loads(kept).get("remotesigningmacaroon")
+    has_macaroon = json.loads(stored).get("remotesigningmacaroon")
     return {
         **json.loads(node.settings),
         "remotesigningmacaroon": MASK if has_macaroon else "",

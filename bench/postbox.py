@@ -28,7 +28,7 @@ from leyden.events.webhooks.sender import HttpSender
 from leyden.nodes import node_events
 from leyden.nodes.rows.launch_specs import SealedLaunchSpec
 from leyden.nodes.rules.node_settings import NodeSettings
-from leyden.nodes.rules.nodes import Network, Node, Type
+from leyden.nodes.rules.nodes import Network, Node, NodeType
 from leyden.nodes.rules.versions import OFFERED
 from leyden.values import replace
 
@@ -65,7 +65,7 @@ class Postbox:
                     organization_id="bench",
                     name=f"node {number}",
                     network=Network.TESTNET,
-                    type=Type.STANDARD,
+                    type=NodeType.STANDARD,
                     version=OFFERED.default,
                     settings=replace(settings, webhook=url),
                     api_endpoint=f"node-{number}.nodes.localhost",
@@ -95,12 +95,12 @@ class Postbox:
 
     async def announce_all(self, node: Node, numbers: Iterable[int]) -> None:
         """Announce several events in one transaction."""
-        told = [
+        answer = [
             node_events.of_update(node, f"v9.9.{number}-beta", "1")
             for number in numbers
         ]
         async with self.database.transaction() as tx:
-            await node_events.announce(tx, node, told, now=utc_now())
+            await node_events.announce(tx, node, answer, now=utc_now())
 
     def is_busy(self) -> bool:
         """Return whether deliveries are running or due."""

@@ -25,7 +25,7 @@ from bench.ten_routes import prepare
 from bench.town import LOOK_EVERY_S, Town, free_port
 
 from leyden.base import processes
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 
 _FOUND = re.compile(r"(\S+Z) .*nodes found again\W.*running=\D*(\d+)")
 _TOGETHER = 10
@@ -53,7 +53,7 @@ class Back:
 
         await asyncio.gather(*map(one, range(self._many)))
 
-    def running(self) -> set[Identity | None]:
+    def running(self) -> set[ProcessIdentity | None]:
         """Return the lnds that run."""
         claims = (self._at.home / "nodes").glob("*/claim")
         return {processes.holder(claim) for claim in claims}

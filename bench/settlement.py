@@ -41,7 +41,7 @@ import uvloop
 from bench import one_by_one
 from bench.measure import Figures, Report, turns
 
-from leyden.app.loops import shop_queues
+from leyden.app.loops import channel_queues
 from leyden.base import garbage, logs
 from leyden.base.database.database import Database, open_database
 from leyden.base.database.schema import migrate
@@ -53,7 +53,7 @@ from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
 from leyden.channels.checkout import listen
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import (
     Invoice,
     InvoiceState,
@@ -61,9 +61,9 @@ from leyden.channels.rules.payments import (
     PaymentUpdate,
 )
 from leyden.channels.rules.pricing import AuctionTerms, Channel, Terms, quote
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.channels.tickets.simulated import SimulatedMarket
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden.errors import TreasuryAway
 from tests.fakes.payments import FakePayments
 
@@ -104,9 +104,9 @@ _LEFT = (
 class Telling(FakePayments):
     """A treasury that reports all its payments as fast as possible."""
 
-    def __init__(self, told: Sequence[PaymentUpdate]) -> None:
+    def __init__(self, payment_updates: Sequence[PaymentUpdate]) -> None:
         super().__init__()
-        self._told = told
+        self._told = payment_updates
 
     async def lookup(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
         """Return nothing: all was reported already."""
@@ -127,7 +127,7 @@ def an_order(number: int) -> Order:
     return Order(
         id=f"00000000-0000-4000-8000-{number:012d}FO",
         organization_id=f"team {number % ORGANIZATIONS}",
-        status=Status.WAITING_PAYMENT,
+        status=OrderStatus.WAITING_PAYMENT,
         created=utc_now(),
         expires=utc_now() + timedelta(hours=1),
         quote=_PRICED,
@@ -145,13 +145,13 @@ def settled(payment_hash: str) -> Invoice:
 
 def news(payments: int) -> list[PaymentUpdate]:
     """Return updates of all payments, some twice, and some that are not ours."""
-    told = [settled(f"{number:064x}") for number in range(payments)]
-    told += _DICE.sample(told, payments // 10)
-    told += [
+    answer = [settled(f"{number:064x}") for number in range(payments)]
+    answer += _DICE.sample(answer, payments // 10)
+    answer += [
         settled(f"{number:064x}") for number in range(10**9, 10**9 + payments // 20)
     ]
-    _DICE.shuffle(told)
-    return list(told)
+    _DICE.shuffle(answer)
+    return list(answer)
 
 
 async def ours(url: str, payments: int) -> float:
@@ -214,7 +214,7 @@ async def furnish(url: str, payments: int) -> None:
 
 async def settle(database: Database, payments: int) -> float:
     """Settle all updates; settled payments are reported again as well."""
-    shop = Shop(
+    channels = ChannelServices(
         database=database,
         sealer=Sealer(Keyring.new()),
         payments=Telling(news(payments)),
@@ -222,9 +222,9 @@ async def settle(database: Database, payments: int) -> float:
         market=SimulatedMarket(),
         clock=utc_now,
     )
-    worker = Worker(database, shop_queues(shop), clock=utc_now)
+    worker = Worker(database, channel_queues(channels), clock=utc_now)
     began = time.perf_counter()
-    running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]
+    running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(channels))]
     async with asyncio.timeout(600):
         while await _left(database):  # noqa: ASYNC110  as its callers would ask
             await asyncio.sleep(0.05)
@@ -239,7 +239,7 @@ async def settle_what_is_left(url: str, payments: int) -> None:
     """Continue after a kill."""
     database = await open_database(url)
     async with database.transaction() as tx:
-        await tx.tasks.free_all()
+        await tx.tasks.release_all()
     print("at work", flush=True)
     await settle(database, payments)
     await database.close()
@@ -271,8 +271,8 @@ async def kill_often(url: str, payments: int) -> int:
 
 
 async def _left(database: Database) -> bool:
-    for status in (Status.WAITING_PAYMENT, Status.CREATING):
-        if await database.reader.orders.in_status(status, most=1):
+    for status in (OrderStatus.WAITING_PAYMENT, OrderStatus.CREATING):
+        if await database.reader.orders.in_status(status, limit=1):
             return True
     return False
 
@@ -281,7 +281,7 @@ async def check(database: Database, payments: int) -> None:
     """Check that every payment was settled, and exactly once."""
     sums = await database.reader.ledger.sums()
     assert sums[ledger.RECEIVED] == -payments * PRICE, "drift"
-    held = sum(sats for place, sats in sums.items() if place.startswith("held:"))
+    held = sum(sats for position, sats in sums.items() if position.startswith("held:"))
     assert held == payments * PRICE, "drift"
     assert await verify(database) == []
 

@@ -18,9 +18,9 @@ from typing import Any, Final
 import psutil
 
 from leyden.base.daemons import catalogue
-from leyden.base.daemons.build import default_cache, place
+from leyden.base.daemons.build import default_cache, program_path
 from leyden_workshop.devcluster import binaries
-from leyden_workshop.devcluster.places import Places
+from leyden_workshop.devcluster.layout import ClusterLayout
 
 MACHINES: Final = 20
 STORAGE_CLASS: Final = "local-retained"
@@ -38,15 +38,17 @@ _PATIENCE_S: Final = 900.0
 
 def program(name: str) -> Path:
     """Return where a program is."""
-    return place(default_cache(os.environ), *catalogue.find(name, sets=binaries.SETS))
+    return program_path(
+        default_cache(os.environ), *catalogue.find(name, sets=binaries.SETS)
+    )
 
 
 class SimulatedCluster:
     """An API server that runs, and what is asked of it by hand."""
 
-    def __init__(self, places: Places, kwok: int) -> None:
-        self.kubeconfig = places.kubeconfig
-        self._places = places
+    def __init__(self, positions: ClusterLayout, kwok: int) -> None:
+        self.kubeconfig = positions.kubeconfig
+        self._places = positions
         self._kwok = kwok
 
     def kubectl(self, *words: str, given: object = None) -> str:
@@ -108,10 +110,10 @@ def simulated_cluster(home: Path) -> Iterator[SimulatedCluster]:
     """Have a cluster of simulated machines for the block; it leaves no process."""
     _leyden("up", "--api-only", "--home", str(home))
     try:
-        places = Places.of(home)
+        positions = ClusterLayout.of(home)
         words = (
             program("kwok"),
-            f"--kubeconfig={places.kubeconfig}",
+            f"--kubeconfig={positions.kubeconfig}",
             "--enable-crds=",
             "--manage-all-nodes=false",
             f"--manage-nodes-with-annotation-selector={_SIMULATED}=simulated",
@@ -122,7 +124,7 @@ def simulated_cluster(home: Path) -> Iterator[SimulatedCluster]:
             subprocess.Popen(words, stdout=log, stderr=log) as kwok,
         ):
             try:
-                cluster = SimulatedCluster(places, kwok.pid)
+                cluster = SimulatedCluster(positions, kwok.pid)
                 for number in range(MACHINES):
                     cluster.kubectl("create", "-f", "-", given=_machine(number))
                 yield cluster

@@ -104,10 +104,12 @@ async def main(folder: Path, port: int) -> None:
     await loop.create_server(
         lambda: Connection(lnds), _EVERYWHERE, port, ssl=context, backlog=_HANDSHAKES
     )
-    asked = asyncio.StreamReader(limit=1 << 20)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(asked), sys.stdin)
+    reader = asyncio.StreamReader(limit=1 << 20)
+    await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
+    )
     print("ready", flush=True)
-    while line := await asked.readline():
+    while line := await reader.readline():
         match line.decode().split():
             case ["say", state, *hosts]:
                 lnds.say(state, hosts)

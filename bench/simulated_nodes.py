@@ -26,15 +26,15 @@ from leyden.nodes import launch_specs
 from leyden.nodes.certificates.authority import open_or_create
 from leyden.nodes.fleet import Fleet
 from leyden.nodes.rules import node_settings
-from leyden.nodes.rules.nodes import Network, Node, RuntimeName, Status, Type
+from leyden.nodes.rules.nodes import Network, Node, NodeStatus, NodeType, RuntimeName
 from leyden.nodes.rules.starts import NEVER
 from leyden.nodes.rules.versions import OFFERED
 from leyden.nodes.runtimes.kubernetes import access, companions, manifests
-from leyden.nodes.runtimes.kubernetes.api import Api, connect
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi, connect
 from leyden.nodes.runtimes.kubernetes.kinds import Pod, Thing
 from leyden.nodes.runtimes.kubernetes.template import Template
 from leyden.nodes.wiring import clusters, local_nodes
-from leyden.nodes.wiring.fleet import fleet_of
+from leyden.nodes.wiring.fleet import make_fleet
 from leyden.people import accounts, api_keys
 from leyden.values import replace
 
@@ -79,7 +79,7 @@ async def create(
         clusters.joined(given) as joined,
         connect(reached) as api,
     ):
-        fleet = fleet_of(platform, _no_binary, joined)
+        fleet = make_fleet(platform, _no_binary, joined)
         if fleet is None:
             raise RuntimeError
         maker = _Maker(given, fleet, api, network, pods_alone=pods_alone)
@@ -116,7 +116,7 @@ class _Maker:
         self,
         given: Settings,
         fleet: Fleet,
-        api: Api,
+        api: KubernetesApi,
         network: int,
         *,
         pods_alone: bool,
@@ -148,14 +148,14 @@ class _Maker:
             organization_id=owner,
             name=f"node {slot}",
             network=Network.TESTNET,
-            type=Type.STANDARD,
+            type=NodeType.STANDARD,
             version=OFFERED.default,
             settings=self._settings,
             api_endpoint=f"node-{slot}.{self._fleet.rules.domain}",
             slot=slot,
             created=now,
             due=now,
-            status=Status.WAITING_INIT if is_new(slot) else Status.RUNNING,
+            status=NodeStatus.WAITING_INIT if is_new(slot) else NodeStatus.RUNNING,
             has_wallet=not is_new(slot),
             host=host(self._network, slot),
             runtime=RuntimeName.KUBERNETES,
@@ -251,10 +251,10 @@ class SimulatedLnds:
         self._process.wait()
 
     def _ask(self, line: str) -> dict[str, int]:
-        asked, answered = self._process.stdin, self._process.stdout
-        assert asked is not None
+        request, answered = self._process.stdin, self._process.stdout
+        assert request is not None
         assert answered is not None
-        asked.write(line + "\n")
-        asked.flush()
+        request.write(line + "\n")
+        request.flush()
         found: dict[str, int] = json.loads(answered.readline())
         return found

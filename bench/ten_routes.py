@@ -155,7 +155,7 @@ def _one(tx: Session, kind: type[Row], key: int) -> Row:
     return found
 
 
-def _kept(tx: Session, made: Row) -> Row:
+def _stored(tx: Session, made: Row) -> Row:
     tx.add(made)
     tx.commit()
     return made
@@ -176,7 +176,7 @@ def list_teams(tx: Tx) -> list[TeamAnswer]:
 @routes.post("/teams")
 def create_team(tx: Tx, body: Named) -> TeamAnswer:
     """Create a team."""
-    return TeamAnswer.model_validate(_kept(tx, Team(name=body.name)))
+    return TeamAnswer.model_validate(_stored(tx, Team(name=body.name)))
 
 
 @routes.get("/teams/{team_id}")
@@ -195,7 +195,7 @@ def list_nodes(tx: Tx, team_id: int) -> list[NodeAnswer]:
 def create_node(tx: Tx, team_id: int, body: Named) -> NodeAnswer:
     """Create a node."""
     made = Node(team=_one(tx, Team, team_id), name=body.name)
-    return NodeAnswer.model_validate(_kept(tx, made))
+    return NodeAnswer.model_validate(_stored(tx, made))
 
 
 @routes.get("/nodes/{node_id}")
@@ -215,7 +215,7 @@ def delete_node(tx: Tx, node_id: int) -> None:
 def create_order(tx: Tx, team_id: int, body: Priced) -> OrderAnswer:
     """Create an order."""
     made = Order(team_id=_one(tx, Team, team_id).id, sats=body.sats)
-    return OrderAnswer.model_validate(_kept(tx, made))
+    return OrderAnswer.model_validate(_stored(tx, made))
 
 
 @routes.get("/orders/{order_id}")

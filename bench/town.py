@@ -70,11 +70,11 @@ class Caller:
         try:
             answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
             length = int(answer.partition("content-length: ")[2].partition("\r\n")[0])
-            told = json.loads(await reader.readexactly(length))
+            reported = json.loads(await reader.readexactly(length))
         except (OSError, EOFError):
             self.close()
             raise
-        return int(answer.split(" ", 2)[1]), told
+        return int(answer.split(" ", 2)[1]), reported
 
     def close(self) -> None:
         """Close the connection."""
@@ -89,8 +89,8 @@ async def answering(caller: Caller, *, every_s: float = LOOK_EVERY_S) -> None:
     while time.monotonic() < deadline:
         try:
             async with asyncio.timeout(5):
-                status, told = await caller.call("GET", "/v1/state")
-            if status == 200 and told.get("state") == "NON_EXISTING":
+                status, answer = await caller.call("GET", "/v1/state")
+            if status == 200 and answer.get("state") == "NON_EXISTING":
                 return
         except (OSError, EOFError, TimeoutError):
             caller.close()
@@ -196,10 +196,10 @@ class Town:
             "type": "standard",
             "settings": SETTINGS,
         }
-        status, told = await caller.call("POST", self.nodes, wish, key=self.key)
+        status, answer = await caller.call("POST", self.nodes, wish, key=self.key)
         if status != 200:
-            raise RuntimeError(told)
-        node_id: str = told["node_id"]
+            raise RuntimeError(answer)
+        node_id: str = answer["node_id"]
         return node_id
 
     async def until(

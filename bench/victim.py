@@ -100,22 +100,22 @@ class Victim:
     ) -> None:
         try:
             async with asyncio.timeout(PATIENCE_S):
-                status, told = await caller.call(method, path, body, key)
+                status, answer = await caller.call(method, path, body, key)
         except (OSError, EOFError, TimeoutError) as error:
             caller.close()
             self.refused.append(f"{method} {path}: {error!r}")
             return
         if status != 200:
-            self.refused.append(f"{method} {path}: {status} {told}")
+            self.refused.append(f"{method} {path}: {status} {answer}")
 
     async def _announce(self, number: int) -> None:
         node = await self.platform.database.reader.nodes.get(self.node_id)
-        told = node_events.of_update(node, f"v9.9.{number}-beta", "1")
+        answer = node_events.of_update(node, f"v9.9.{number}-beta", "1")
         # The file of SQLite is the platform's: another process gets a turn in time.
         while True:
             with contextlib.suppress(DatabaseAway):
                 async with self.platform.database.transaction() as tx:
-                    await node_events.announce(tx, node, [told], now=utc_now())
+                    await node_events.announce(tx, node, [answer], now=utc_now())
                 return
 
     async def _heard(self, announced: dict[int, float]) -> None:

@@ -42,19 +42,19 @@ _VERSION = re.compile(r'"lnd_version":"v9\.9\.(\d+)-beta"')
 # How many: `crowd`
 
 
-async def bare(there: Receivers, *, loop: str = "asyncio") -> Sent:
+async def bare(receivers: Receivers, *, loop: str = "asyncio") -> Sent:
     """Send as many as possible, without storing anything."""
-    there.heard()
+    receivers.heard()
     sent = await asyncio.to_thread(
-        send, there.port, endpoints=ENDPOINTS, events=EVENTS, loop=loop
+        send, receivers.port, endpoints=ENDPOINTS, events=EVENTS, loop=loop
     )
-    assert len(there.heard()) == ENDPOINTS * EVENTS
+    assert len(receivers.heard()) == ENDPOINTS * EVENTS
     return sent
 
 
-async def ours(there: Receivers) -> Sent:
+async def ours(receivers: Receivers) -> Sent:
     """Announce and deliver as many durably, and check that."""
-    urls = [there.url("prompt", number) for number in range(ENDPOINTS)]
+    urls = [receivers.url("prompt", number) for number in range(ENDPOINTS)]
     async with postbox(urls) as box, box.delivering():
 
         async def produce(first: int) -> None:
@@ -62,12 +62,12 @@ async def ours(there: Receivers) -> Sent:
                 for node in box.nodes[first::PRODUCERS]:
                     await box.announce(node, number)
 
-        there.heard()
+        receivers.heard()
         began, spent = time.monotonic(), time.process_time()
         await asyncio.gather(*map(produce, range(PRODUCERS)))
         await _until_quiet(box)
         spent = time.process_time() - spent
-        heard = there.heard()
+        heard = receivers.heard()
         took = max(each.at_s for each in heard) - began
         _prove(heard)
     count = ENDPOINTS * EVENTS
@@ -92,12 +92,12 @@ async def crowd(rounds: int) -> int:
     """Compare the rates."""
     report = Report("B7 webhooks: 1,000 endpoints x 10 events, through the outbox")
     rates, costs = Figures(), Figures()
-    with receivers() as there:
+    with receivers() as existing:
         for name in turns(["bare", "ours", "bare again"], rounds=rounds):
-            sent = await (ours(there) if name == "ours" else bare(there))
+            sent = await (ours(existing) if name == "ours" else bare(existing))
             rates.add(name, sent.rate)
             costs.add(name, sent.cpu_us)
-        best = await bare(there, loop="uvloop")
+        best = await bare(existing, loop="uvloop")
     report.note(
         f"a second: bare {rates.median('bare'):.0f}, ours {rates.median('ours'):.0f}"
     )
@@ -113,23 +113,23 @@ async def crowd(rounds: int) -> int:
 # Who else suffers: `trouble`
 
 
-async def steady(there: Receivers, manners: Sequence[str], rate: float) -> float:
+async def steady(receivers: Receivers, manners: Sequence[str], rate: float) -> float:
     """Announce at a steady rate; return the p99 latency of prompt receivers in ms."""
-    urls = [there.url(manner, number) for number, manner in enumerate(manners)]
+    urls = [receivers.url(manner, number) for number, manner in enumerate(manners)]
     async with postbox(urls) as box, box.delivering():
-        there.heard()
+        receivers.heard()
         durable: dict[tuple[str, int], float] = {}
         under_way: set[asyncio.Task[None]] = set()
 
-        async def announce(place: int, number: int) -> None:
-            path = urls[place].partition(str(there.port))[2]
-            durable[path, number] = await box.announce(box.nodes[place], number)
+        async def announce(count: int, number: int) -> None:
+            path = urls[count].partition(str(receivers.port))[2]
+            durable[path, number] = await box.announce(box.nodes[count], number)
 
         began = time.monotonic()
         for count in range(3 * len(manners)):
-            number, place = divmod(count, len(manners))
+            number, position = divmod(count, len(manners))
             await asyncio.sleep(max(0, began + count / rate - time.monotonic()))
-            task = asyncio.create_task(announce(place, number))
+            task = asyncio.create_task(announce(position, number))
             under_way.add(task)
             task.add_done_callback(under_way.discard)
         await asyncio.gather(*under_way)
@@ -137,7 +137,7 @@ async def steady(there: Receivers, manners: Sequence[str], rate: float) -> float
         heard: list[Heard] = []
 
         def all_there() -> bool:
-            heard.extend(h for h in there.heard() if h.path.startswith("/prompt"))
+            heard.extend(h for h in receivers.heard() if h.path.startswith("/prompt"))
             return len(heard) >= 3 * prompt
 
         await _until(all_there)
@@ -151,12 +151,12 @@ async def trouble(rounds: int) -> int:
     figures = Figures()
     healthy = ["prompt"] * ENDPOINTS
     mixed = (["hang", "reset"] + ["prompt"] * 8) * (ENDPOINTS // 10)
-    with receivers() as there:
-        rate = 0.3 * (await ours(there)).rate
+    with receivers() as existing:
+        rate = 0.3 * (await ours(existing)).rate
         report.note(f"at a steady {rate:.0f} events a second")
         for name in turns(["healthy", "mixed", "healthy again"], rounds=rounds):
             manners = mixed if name == "mixed" else healthy
-            figures.add(name, await steady(there, manners, rate))
+            figures.add(name, await steady(existing, manners, rate))
     report.note(
         f"p99 from durable to received: healthy {figures.median('healthy'):.1f} ms, "
         f"in bad company {figures.median('mixed'):.1f} ms"
@@ -183,7 +183,7 @@ async def parked() -> int:
         for node in box.nodes:
             waiting += len(
                 await box.database.reader.subscription_deliveries.pending(
-                    node.id, most=999
+                    node.id, limit=999
                 )
             )
     report.holds(f"{waiting:,} events wait", met=waiting >= 100_000)
@@ -232,14 +232,14 @@ class Observer:
     """The bare observer: it follows one lnd's stream, and POSTs when that ends."""
 
     def __init__(
-        self, there: Receivers, name: str, host: str, tls: ssl.SSLContext
+        self, receivers: Receivers, name: str, host: str, tls: ssl.SSLContext
     ) -> None:
         body = '{"type":"status","details":{"status":"stopped"}}'
         self._request = (
-            f"POST /prompt/{name} HTTP/1.1\r\nHost: 127.0.0.1:{there.port}\r\n"
+            f"POST /prompt/{name} HTTP/1.1\r\nHost: 127.0.0.1:{receivers.port}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n{body}"
         ).encode()
-        self._there = there
+        self._there = receivers
         self._host = host
         self._tls = tls
         self.listening = asyncio.Event()
@@ -270,12 +270,12 @@ async def reaction(pairs: int) -> int:
     """Let the platform and bare observers see the same end of the same lnd."""
     report = Report("B3 from kill -9 of an lnd to its `stopped` at the receiver")
     figures = Figures()
-    with _open_folder() as folder, receivers() as there:
+    with _open_folder() as folder, receivers() as existing:
         async with town(
             folder, webhooks_over_http="true", webhook_networks="127.0.0.0/8"
-        ) as place:
+        ) as position:
             for number in range(pairs):
-                for name, took_ms in (await _race(place, there, number)).items():
+                for name, took_ms in (await _race(position, existing, number)).items():
                     figures.add(name, took_ms)
     ours_ms, bare_ms = figures.median("ours"), figures.median("bare")
     report.note(f"p50: bare {bare_ms:.1f} ms, ours {ours_ms:.1f} ms")
@@ -299,31 +299,33 @@ def _open_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _race(place: Town, there: Receivers, number: int) -> dict[str, float]:
+async def _race(town: Town, receivers: Receivers, number: int) -> dict[str, float]:
     """Kill one lnd; return the ms that each took to notify the receiver."""
-    caller = place.api()
-    url = there.url("prompt", number)
+    caller = town.api()
+    url = receivers.url("prompt", number)
     wish = {
         "name": f"racer {number}",
         "network": "testnet",
         "type": "standard",
         "settings": {**SETTINGS, "webhook": url},
     }
-    _, made = await caller.call("POST", place.nodes, wish, key=place.key)
-    await place.until(caller, made["node_id"], "waiting_init")
-    path = f"{place.nodes}/{made['node_id']}"
-    _, shown = await caller.call("GET", path, key=place.key)
-    running = processes.holder(place.home / "nodes" / made["node_id"] / "claim")
+    _, made = await caller.call("POST", town.nodes, wish, key=town.key)
+    await town.until(caller, made["node_id"], "waiting_init")
+    path = f"{town.nodes}/{made['node_id']}"
+    _, shown = await caller.call("GET", path, key=town.key)
+    running = processes.holder(town.home / "nodes" / made["node_id"] / "claim")
     assert running is not None
-    host = _host(place, running.pid)
+    host = _host(town, running.pid)
     names = {"bare": f"bare-{number}", "bare again": f"again-{number}"}
-    observers = [Observer(there, name, host, place.trusts) for name in names.values()]
+    observers = [
+        Observer(receivers, name, host, town.trusts) for name in names.values()
+    ]
     watching = [
         asyncio.create_task(each.observe(shown["api_endpoint"])) for each in observers
     ]
     await asyncio.gather(*(each.listening.wait() for each in observers))
     await asyncio.sleep(0.3)
-    there.heard()
+    receivers.heard()
     began = time.monotonic()
     os.kill(running.pid, signal.SIGKILL)
     await asyncio.gather(*watching)
@@ -332,16 +334,16 @@ async def _race(place: Town, there: Receivers, number: int) -> dict[str, float]:
     paths = {f"/prompt/{path}": name for name, path in names.items()}
 
     def all_there() -> bool:
-        heard.extend(h for h in there.heard() if "stopped" in h.body)
+        heard.extend(h for h in receivers.heard() if "stopped" in h.body)
         return {each.path for each in heard} >= set(paths)
 
     await _until(all_there)
-    await place.delete(caller, made["node_id"])
+    await town.delete(caller, made["node_id"])
     caller.close()
     return {paths[each.path]: (each.at_s - began) * 1000 for each in heard}
 
 
-def _host(place: Town, pid: int) -> str:
+def _host(town: Town, pid: int) -> str:
     """Find the address that an lnd listens on."""
     rest = Path(f"/proc/{pid}/net/tcp").read_text()
     inodes = {
@@ -353,7 +355,7 @@ def _host(place: Town, pid: int) -> str:
         address, _, port = fields[1].partition(":")
         if int(port, 16) == 18_080 and fields[9] in inodes:
             host = bytes.fromhex(address)[::-1]
-            if f"{host[0]}.{host[1]}" == place.network:
+            if f"{host[0]}.{host[1]}" == town.network:
                 return ".".join(map(str, host))
     raise AssertionError("lnd does not listen")
 

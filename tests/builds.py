@@ -24,9 +24,9 @@ from typing import Final
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from leyden.base.daemons.build import build, default_cache, place
+from leyden.base.daemons.build import build, default_cache, program_path
 from leyden.base.daemons.catalogue import ToolSet
-from leyden.base.daemons.progress import State, Step
+from leyden.base.daemons.progress import BuildState, BuildStep
 from leyden.errors import LeydenError
 from leyden_workshop.compiler import catalogue, estimates
 from leyden_workshop.compiler.estimates import Finished
@@ -53,7 +53,7 @@ def unbuilt(sets: Sequence[ToolSet], cache: Path) -> list[ToolSet]:
     return [
         tools
         for tools in sets
-        if not all(place(cache, tools, each).exists() for each in tools.programs)
+        if not all(program_path(cache, tools, each).exists() for each in tools.programs)
     ]
 
 
@@ -157,11 +157,11 @@ class _Building:
         finally:
             programs.finish(self._folder)
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: BuildStep) -> None:
         """Note a step, and print which set it ends."""
         for tools in [*self._left]:
             if step.program in {str(each) for each in tools.programs}:
-                if step.state is State.FETCHING:
+                if step.state is BuildState.FETCHING:
                     self._begun_s.setdefault(tools.name, time.monotonic())
                 if not unbuilt([tools], default_cache(os.environ)):
                     self._end(tools)

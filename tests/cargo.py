@@ -18,8 +18,8 @@ async def built(pinned: Path, program: str) -> Path:
     files = sorted(each for each in pinned.rglob("*") if each.is_file())
     digest = hashlib.sha256(b"".join(each.read_bytes() for each in files))
     cache = build.default_cache(os.environ)
-    kept = cache / f"{pinned.name}-{digest.hexdigest()[:12]}"
-    if not kept.exists():
+    path = cache / f"{pinned.name}-{digest.hexdigest()[:12]}"
+    if not path.exists():
         # What was compiled stays for the next attempt: it is a quarter of an hour.
         target = cache / f"{pinned.name}.target"
         process = await asyncio.create_subprocess_exec(
@@ -30,9 +30,9 @@ async def built(pinned: Path, program: str) -> Path:
         await process.communicate()
         if process.returncode:
             pytest.skip(f"cargo could not build {pinned.name}: is there a network?")
-        making = kept.with_name(f"{kept.name}.{os.getpid()}")
+        making = path.with_name(f"{path.name}.{os.getpid()}")
         making.mkdir(parents=True)
         shutil.copy(target / "debug" / program, making)
-        making.rename(kept)
+        making.rename(path)
         shutil.rmtree(target)
-    return kept / program
+    return path / program

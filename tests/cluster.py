@@ -24,15 +24,15 @@ def cluster() -> Iterator[DevCluster]:
 
     TEST_CLUSTER names the home of one that is up, to try a test again and again.
     """
-    if there := os.environ.get("TEST_CLUSTER"):
-        yield DevCluster(Path(there))
+    if existing := os.environ.get("TEST_CLUSTER"):
+        yield DevCluster(Path(existing))
         return
     built(*binaries.WITH_PODS)
     folder = Path(tempfile.mkdtemp(prefix="cluster-"))
     made = DevCluster(folder)
     try:
         requirements.check()
-        packaged = packages.place(default_cache(os.environ))
+        packaged = packages.packages_in(default_cache(os.environ))
         if packaged.root.exists():  # else `up` tries it, once they are there
             with ThreadPoolExecutor(1) as apart:  # who asks for us may be in a loop
                 apart.submit(asyncio.run, check_kernel(packaged.environment())).result()

@@ -300,8 +300,8 @@ class Customer:
                 "type": "standard",
                 "settings": SETTINGS,
             }
-            told = self._of.call("POST", self.path, wish, key=self.key, port=port)
-            made.append(told["node_id"])
+            answer = self._of.call("POST", self.path, wish, key=self.key, port=port)
+            made.append(answer["node_id"])
         return made
 
     def ask(self, node_id: str, what: str, *, port: int = 8000) -> None:

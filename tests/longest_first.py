@@ -15,7 +15,7 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 ROOT = Path(__file__).parents[1]
 # Files with the same platform or private chain, which is started once for them all.
 TOGETHER: Mapping[str, tuple[str, ...]] = {
-    "bazaar": (
+    "auction": (
         "tests/stories/test_auction.py",
         "tests/channels/contracts/test_market.py",
     ),
@@ -33,7 +33,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/workshop/devcluster/test_node_faults.py",
         "tests/workshop/devcluster/test_cluster.py",
     ),
-    "harbour": (
+    "treasury": (
         "tests/stories/test_rails.py",
         "tests/nodes/contracts/test_identity.py",
         "tests/channels/contracts/test_messages.py",
@@ -41,7 +41,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/channels/contracts/test_seller.py",
         "tests/channels/contracts/test_zero_conf.py",
     ),
-    "market town": (
+    "trading platform": (
         "tests/stories/test_buy_inbound.py",
         "tests/stories/test_channel_in_browser.py",
         "tests/stories/test_direct_channel.py",
@@ -52,7 +52,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/stories/test_zero_conf.py",
         "tests/stories/test_funding.py",
     ),
-    "town": (
+    "platform": (
         "tests/stories/test_auto_unlock.py",
         "tests/stories/test_browser.py",
         "tests/stories/test_channels_come_home.py",
@@ -65,12 +65,12 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     ),
 }
 LONGEST = (  # `--durations=0` says what belongs here
-    *TOGETHER["town"],
+    *TOGETHER["platform"],
     "tests/stories/test_readme.py",
-    *TOGETHER["market town"],
-    *TOGETHER["harbour"],
+    *TOGETHER["trading platform"],
+    *TOGETHER["treasury"],
     "tests/crash/test_installations.py",
-    *TOGETHER["bazaar"],
+    *TOGETHER["auction"],
     *TOGETHER["cluster"],
     "tests/crash/test_replicas.py",
     "tests/workshop/devcluster/test_api_only.py",
@@ -140,8 +140,10 @@ def pytest_collection_modifyitems(
 ) -> None:
     if config.option.longest_first:
         _refuse_apart(items)
-        places = {str(ROOT / name): place for place, name in enumerate(LONGEST)}
-        items.sort(key=lambda item: places.get(str(item.path), len(LONGEST)))
+        positions = {
+            str(ROOT / name): position for position, name in enumerate(LONGEST)
+        }
+        items.sort(key=lambda item: positions.get(str(item.path), len(LONGEST)))
 
 
 def _refuse_apart(items: list[pytest.Item]) -> None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Self
 
-MOST_CALLS = 80_000  # some 30 ms of Python; today 500 addresses take 64,000
-_MOST_S = 2.0
+MAX_CALLS = 80_000  # some 30 ms of Python; today 500 addresses take 64,000
+_MAX_S = 2.0
 _CALLS = frozenset({"call", "c_call"})
 
 
@@ -44,7 +44,7 @@ class Longest:
     @property
     def is_short(self) -> bool:
         """Return whether nobody else had to wait for any of them."""
-        return self.calls < MOST_CALLS and self.seconds < _MOST_S
+        return self.calls < MAX_CALLS and self.seconds < _MAX_S
 
     def _count(self, _frame: FrameType, event: str, _: object) -> None:
         if event in _CALLS:

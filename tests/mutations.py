@@ -227,7 +227,7 @@ GUARDS = (
     Guard(
         "credit is counted again once it is locked",
         "channels/orders.py",
-        "if await _cover_of(tx, organization_id, order.quote) != cover:",
+        "if await _split_payment(tx, organization_id, order.quote) != cover:",
         "if False:",
         "tests/channels/api/flow/test_create.py",
     ),
@@ -248,7 +248,7 @@ GUARDS = (
     Guard(
         "a ticket is cancelled in the market before its order",
         "channels/orders.py",
-        "await shop.market.withdraw(order.id, order.ticket_ref)",
+        "await channels.market.withdraw(order.id, order.ticket_ref)",
         "True",
         "tests/channels/api/flow/test_cancel.py",
     ),
@@ -269,14 +269,14 @@ GUARDS = (
     Guard(
         "each ticket's bid is looked at in its own time",
         "channels/tickets/ticket_ends.py",
-        "return any(self._seen[ref] < due for ref in refs)",
-        "return max(self._seen.values(), default=0) < due",
+        "return any(self._checked_at[ref] < due for ref in refs)",
+        "return max(self._checked_at.values(), default=0) < due",
         "tests/channels/tickets/test_pool.py",
     ),
     Guard(
         "a second cancel moves nothing",
         "channels/orders.py",
-        "    if order.status is Status.CANCELLED:\n        return order\n",
+        "    if order.status is OrderStatus.CANCELLED:\n        return order\n",
         "",
         "tests/channels/api/flow/test_cancel.py",
     ),
@@ -291,15 +291,15 @@ GUARDS = (
     Guard(
         "what comes for an ended order is handed back",
         "channels/checkout.py",
-        "order.status is not Status.WAITING_PAYMENT\n",
+        "order.status is not OrderStatus.WAITING_PAYMENT\n",
         "False\n",
         "tests/channels/test_settlement.py",
     ),
     Guard(
         "a payment is taken only if it is still held",
         "channels/tickets/ticket_source.py",
-        "elif order.held_htlc and not await _settle(shop, order):",
-        "elif order.held_htlc and not (await _settle(shop, order), True):",
+        "elif order.held_htlc and not await _settle(channels, order):",
+        "elif order.held_htlc and not (await _settle(channels, order), True):",
         "tests/channels/test_tickets.py",
     ),
     Guard(
@@ -326,7 +326,7 @@ GUARDS = (
     Guard(
         "a payment is looked for before its order ends",
         "channels/expiry.py",
-        "        updates = await look_up(shop, [request])\n",
+        "        updates = await look_up(channels, [request])\n",
         "        pass\n",
         "tests/channels/test_expiry.py",
     ),
@@ -380,7 +380,7 @@ GUARDS = (
     Guard(
         "a payment that cannot be booked stops no other",
         "channels/checkout.py",
-        "            await _record_alone(shop, order_id, update, now)\n",
+        "            await _record_alone(channels, order_id, update, now)\n",
         "            pass\n",
         "tests/channels/test_settlement.py",
     ),
@@ -401,7 +401,7 @@ GUARDS = (
     Guard(
         "a correction's key is for one correction",
         "channels/money/corrections.py",
-        "    if whole != correction:\n",
+        "    if complete != correction:\n",
         "    if False:\n",
         "tests/channels/test_credit.py",
     ),
@@ -452,8 +452,8 @@ GUARDS = (
         "what is booked while it is looked for is not gone",
         "channels/payment_sweep.py",
         "    known = await reader.of_orders(each.order_id for each in requests)\n"
-        "    updates = await shop.payments.lookup(requests)\n",
-        "    updates = await shop.payments.lookup(requests)\n"
+        "    updates = await channels.payments.lookup(requests)\n",
+        "    updates = await channels.payments.lookup(requests)\n"
         "    known = await reader.of_orders(each.order_id for each in requests)\n",
         "tests/channels/test_expiry.py",
         "booked_while",
@@ -497,8 +497,8 @@ GUARDS = (
     Guard(
         "what was taken as its invoice was closed is credit",
         "channels/expiry.py",
-        "if await shop.payments.cancel(request):",
-        "if await shop.payments.cancel(request) or request:",
+        "if await channels.payments.cancel(request):",
+        "if await channels.payments.cancel(request) or request:",
         "tests/channels/test_settlement.py",
     ),
     Guard(
@@ -572,7 +572,8 @@ GUARDS = (
     Guard(
         "two who cancel at once are told the same",
         "channels/orders.py",
-        "        if current.status is Status.CANCELLED:\n            return current\n",
+        "        if current.status is OrderStatus.CANCELLED:\n"
+        "            return current\n",
         "",
         "tests/channels/test_meanwhile.py",
     ),

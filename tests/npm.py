@@ -19,9 +19,9 @@ async def installed(pinned: Path) -> Path:
     files = [pinned / name for name in ("package.json", "package-lock.json")]
     digest = hashlib.sha256(b"".join(each.read_bytes() for each in files))
     cache = build.default_cache(os.environ)
-    kept = cache / f"{pinned.name}-{digest.hexdigest()[:12]}"
-    if not kept.exists():
-        making = kept.with_name(f"{kept.name}.{os.getpid()}")
+    path = cache / f"{pinned.name}-{digest.hexdigest()[:12]}"
+    if not path.exists():
+        making = path.with_name(f"{path.name}.{os.getpid()}")
         making.mkdir(parents=True)
         for each in files:
             shutil.copy(each, making)
@@ -32,5 +32,5 @@ async def installed(pinned: Path) -> Path:
         if process.returncode:
             shutil.rmtree(making)
             pytest.skip(f"npm could not install {pinned.name}: is there a network?")
-        making.rename(kept)
-    return kept / "node_modules"
+        making.rename(path)
+    return path / "node_modules"

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from leyden.base.daemons import build as builds
-from leyden.base.daemons.build import place
+from leyden.base.daemons.build import program_path
 from leyden.base.daemons.catalogue import Program, ToolSet
 from leyden.errors import SetupError
 from tests.authority import Authority
@@ -55,7 +55,7 @@ async def program() -> Path:
         await builds.build([(_SET, _PROGRAM)], cache=cache)
     except SetupError as error:
         pytest.skip(f"no pebble here: {error.message}")
-    return place(cache, _SET, _PROGRAM)
+    return program_path(cache, _SET, _PROGRAM)
 
 
 @contextlib.contextmanager
@@ -99,7 +99,7 @@ def running(
         try:
             trusted = folder / "authorities.pem"
             trusted.write_text(itself.pem)
-            root = _told(f"https://127.0.0.1:{management}/roots/0", trusted)
+            root = _fetched(f"https://127.0.0.1:{management}/roots/0", trusted)
             trusted.write_text(itself.pem + root)
             yield Pebble(f"https://127.0.0.1:{port}/dir", answers, trusted)
         finally:
@@ -107,7 +107,7 @@ def running(
             process.wait()
 
 
-def _told(url: str, trusted: Path) -> str:
+def _fetched(url: str, trusted: Path) -> str:
     context = ssl.create_default_context(cafile=trusted)
     deadline = time.monotonic() + _READY_S
     while True:
@@ -137,11 +137,11 @@ def _names() -> Iterator[str]:
 
 def _resolve(listener: socket.socket) -> None:
     while True:
-        asked, caller = listener.recvfrom(512)
-        if not asked:
+        request, caller = listener.recvfrom(512)
+        if not request:
             return
-        ends = asked.index(b"\0", 12) + 5
-        wants_ipv4 = asked[ends - 4 : ends - 2] == b"\0\1"
-        header = asked[:2] + struct.pack("!5H", 0x8180, 1, int(wants_ipv4), 0, 0)
+        ends = request.index(b"\0", 12) + 5
+        wants_ipv4 = request[ends - 4 : ends - 2] == b"\0\1"
+        header = request[:2] + struct.pack("!5H", 0x8180, 1, int(wants_ipv4), 0, 0)
         found = struct.pack("!HHHIH4B", 0xC00C, 1, 1, 1, 4, 127, 0, 0, 1)
-        listener.sendto(header + asked[12:ends] + found * wants_ipv4, caller)
+        listener.sendto(header + request[12:ends] + found * wants_ipv4, caller)

@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-from leyden.base.daemons.build import default_cache, place
+from leyden.base.daemons.build import default_cache, program_path
 from leyden.base.daemons.catalogue import Program, ToolSet, find
 from leyden.nodes.runtimes.local import nftables
 from leyden_workshop.compiler import catalogue
@@ -125,7 +125,7 @@ def _find(name: str) -> tuple[ToolSet, Program]:
 def _built(tools: ToolSet, program: Program) -> Path:
     if tools.name not in PLAIN:
         only_with_all(str(program))
-    path = place(default_cache(os.environ), tools, program)
+    path = program_path(default_cache(os.environ), tools, program)
     if builds := os.environ.get(BUILDS):
         _wait(Path(builds), tools.name, path.exists)
     if not path.exists():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.base.processes import Identity, alive, holder, identify, spawn
+from leyden.base.processes import ProcessIdentity, alive, holder, identify, spawn
 from leyden.nodes.runtimes.local import nftables
 from leyden.nodes.runtimes.local.egress_policy import EgressPolicy
 from leyden.nodes.runtimes.local.placement import LEAST_MEMORY, Placement, Share
@@ -67,7 +67,7 @@ async def test_of_a_run_that_is_ended(
 async def test_of_the_next_worker() -> None:
     """What the one before left behind has ended while this run goes on."""
     report = json.loads(Path(os.environ[REPORT]).read_text())
-    left = [Identity.read(each) for each in report["daemons"]]
+    left = [ProcessIdentity.read(each) for each in report["daemons"]]
 
     async def ended() -> bool:
         return not any(map(alive, left))
@@ -76,15 +76,15 @@ async def test_of_the_next_worker() -> None:
         await until(ended, "the daemons of a killed worker do not end", within_s=15)
 
 
-def _postmaster() -> Identity:
-    place = Path(in_memory() or tempfile.gettempdir())
-    (file,) = place.glob("leyden-postgres-*/postmaster.pid")
+def _postmaster() -> ProcessIdentity:
+    path = Path(in_memory() or tempfile.gettempdir())
+    (file,) = path.glob("leyden-postgres-*/postmaster.pid")
     found = identify(int(file.read_text().split()[0]))
     assert found is not None
     return found
 
 
-def _of_root(home: Path, daemon: Identity) -> dict[str, str]:
+def _of_root(home: Path, daemon: ProcessIdentity) -> dict[str, str]:
     """Leave what only root can, where this machine has it."""
     left = {}
     if not os.geteuid():

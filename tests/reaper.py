@@ -104,10 +104,10 @@ def _wait(reaper: int, folder: Path | None) -> NoReturn:
     """Forward what comes to the first process, and return the exit code."""
     _let_go_of_files()
     while True:
-        told = signal.sigwaitinfo(_WATCHED)
-        if told.si_signo != signal.SIGCHLD:
-            if told.si_signo != signal.SIGINT or told.si_code == _SENT_BY_A_PROCESS:
-                os.kill(reaper, told.si_signo)
+        answer = signal.sigwaitinfo(_WATCHED)
+        if answer.si_signo != signal.SIGCHLD:
+            if answer.si_signo != signal.SIGINT or answer.si_code == _SENT_BY_A_PROCESS:
+                os.kill(reaper, answer.si_signo)
         elif (code := _reaped(reaper)) is not None:
             if code < 0:  # it was killed, and we are the next subreaper
                 _end(folder)
@@ -120,13 +120,13 @@ def _watch(tests: int, folder: Path | None) -> NoReturn:
     _let_go_of_files()
     code = None
     while code is None:
-        told = signal.sigwaitinfo(_WATCHED)
-        if told.si_signo == signal.SIGCHLD:
+        answer = signal.sigwaitinfo(_WATCHED)
+        if answer.si_signo == signal.SIGCHLD:
             code = _reaped(tests)
-        elif told.si_signo == signal.SIGINT:
+        elif answer.si_signo == signal.SIGINT:
             os.kill(tests, signal.SIGINT)
         else:
-            code = -told.si_signo
+            code = -answer.si_signo
             os.kill(tests, signal.SIGKILL)
     _end(folder)
     os._exit(code if code >= 0 else 128 - code)
@@ -142,12 +142,12 @@ def _end(folder: Path | None) -> None:
 
 def _all(number: int, within_s: float) -> None:
     deadline = time.monotonic() + within_s
-    told: set[int] = set()
+    counts: set[int] = set()
     while (left := descendants(os.getpid())) and time.monotonic() < deadline:
-        for pid in left - told:
+        for pid in left - counts:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-        told = left
+        counts = left
         signal.sigtimedwait([signal.SIGCHLD], _LOOK_AGAIN_S)
         _reaped(0)
     _reaped(0)
@@ -209,11 +209,11 @@ def _mounted_below(folder: Path) -> Iterator[str]:
 def _names_of_homes(folder: Path) -> Iterator[str]:
     """Return how the tables and groups of any installation below are called."""
     from leyden.nodes.runtimes.local.egress_policy import table_of  # noqa: PLC0415  not for workers
-    from leyden_workshop.devcluster.places import Places  # noqa: PLC0415  not for workers
+    from leyden_workshop.devcluster.layout import ClusterLayout  # noqa: PLC0415  not for workers
 
-    for place, _, _ in os.walk(folder):
-        yield table_of(Path(place))
-        yield Places(Path(place)).name
+    for position, _, _ in os.walk(folder):
+        yield table_of(Path(position))
+        yield ClusterLayout(Path(position)).name
 
 
 def _remove_tables(names: set[str]) -> None:
@@ -227,9 +227,9 @@ def _remove_tables(names: set[str]) -> None:
 
 
 def _remove_groups(names: set[str]) -> None:
-    for place, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
-        if Path(place).name in names:
-            for group, _, _ in os.walk(place, topdown=False):
+    for position, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
+        if Path(position).name in names:
+            for group, _, _ in os.walk(position, topdown=False):
                 with contextlib.suppress(OSError):
                     Path(group).rmdir()
 

@@ -37,11 +37,11 @@ def rooms() -> list[Room]:
     return [Room(name, lengths) for name, lengths in sorted(found.items())]
 
 
-def longest(most: int) -> list[tuple[str, int]]:
+def longest(limit: int) -> list[tuple[str, int]]:
     """Return the longest files, but for migrations, which are never changed."""
     files = (path for path in _python() if "migrations" not in path.parts)
     lengths = ((str(path.relative_to(SOURCES)), _lines(path)) for path in files)
-    return sorted(lengths, key=lambda each: -each[1])[:most]
+    return sorted(lengths, key=lambda each: -each[1])[:limit]
 
 
 def statements() -> tuple[int, int]:
@@ -62,8 +62,8 @@ def _lines(path: Path) -> int:
 def report() -> Iterator[str]:
     """Yield the rooms, the whole, the longest files and the statements."""
     every = rooms()
-    whole = Room("all", [each for room in every for each in room.lengths])
-    for room in (*every, whole):
+    complete = Room("all", [each for room in every for each in room.lengths])
+    for room in (*every, complete):
         yield (
             f"{room.name:<14} {room.lines:>7,} lines {len(room.lengths):>4} files, "
             f"median {median(room.lengths):>5.1f}, longest {max(room.lengths)}"

@@ -15,23 +15,23 @@ import pytest_asyncio
 from tests.reaper import in_memory
 
 if TYPE_CHECKING:
-    from tests.channels.contracts.treasuries import Harbour
-    from tests.workshop.devnet.bazaar import Bazaar
+    from tests.channels.contracts.treasuries import TreasuryHarness
+    from tests.workshop.devnet.manual_auction import ManualAuction
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def bazaar() -> AsyncIterator["Bazaar"]:
+async def auction() -> AsyncIterator["ManualAuction"]:
     """A whole market, whose batches are made when a test says so."""
-    from tests.workshop.devnet.bazaar import Bazaar  # noqa: PLC0415
+    from tests.workshop.devnet.manual_auction import ManualAuction  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
-        bazaar = await Bazaar.opened(Path(folder) / "home", every_s=0)
-        yield bazaar
-        await bazaar.close()
+        auction = await ManualAuction.opened(Path(folder) / "home", every_s=0)
+        yield auction
+        await auction.close()
 
 
 @pytest.fixture(scope="session")
-def harbour() -> Iterator["Harbour"]:
+def treasury() -> Iterator["TreasuryHarness"]:
     """A treasury and a customer who pays it."""
     from tests.channels.contracts import treasuries  # noqa: PLC0415
 

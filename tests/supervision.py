@@ -23,7 +23,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(specs: list[execnet.XSpec]) -> None:
     program = shlex.join([sys.executable, str(Path(reaper.__file__))])
-    for place, spec in enumerate(specs):
+    for position, spec in enumerate(specs):
         if spec.popen and not spec.python:
-            specs[place] = execnet.XSpec(f"{spec}//python={program}")
-            specs[place].id = spec.id  # gw0 stays gw0
+            specs[position] = execnet.XSpec(f"{spec}//python={program}")
+            specs[position].id = spec.id  # gw0 stays gw0

@@ -35,9 +35,7 @@ NOT_REAL = UNSTEADY.replace("@pytest.mark.real\n", "")
 pytestmark = pytest.mark.timeout(180)
 
 
-def asked(
-    folder: Path, *words: str, **files: str
-) -> "subprocess.CompletedProcess[str]":
+def ask(folder: Path, *words: str, **files: str) -> "subprocess.CompletedProcess[str]":
     for name, text in files.items():
         (folder / f"test_{name}.py").write_text(text)
     (folder / "conftest.py").write_text('pytest_plugins = ("tests.asking_again",)\n')
@@ -87,7 +85,7 @@ def closing(done: "subprocess.CompletedProcess[str]") -> str:
 def test_a_real_one_that_passes_when_asked_again_is_named(
     tmp_path: Path, unsteady: str, workers: tuple[str, ...]
 ) -> None:
-    done = asked(tmp_path, "--ask-again", *workers, calm=PASSES, unsteady=unsteady)
+    done = ask(tmp_path, "--ask-again", *workers, calm=PASSES, unsteady=unsteady)
     assert done.returncode == 0, done.stdout
     assert "1 passed, 1 flaky in" in closing(done)
     assert "FLAKY test_unsteady.py::test_unsteady\n" in done.stdout
@@ -95,7 +93,7 @@ def test_a_real_one_that_passes_when_asked_again_is_named(
 
 
 def test_a_second_no_is_final(tmp_path: Path) -> None:
-    done = asked(tmp_path, "--ask-again", unsteady=UNSTEADY, broken=BROKEN)
+    done = ask(tmp_path, "--ask-again", unsteady=UNSTEADY, broken=BROKEN)
     assert done.returncode == 1
     assert "1 failed, 1 flaky in" in closing(done)
     assert "FAILED test_broken.py::test_broken" in done.stdout
@@ -103,13 +101,13 @@ def test_a_second_no_is_final(tmp_path: Path) -> None:
 
 
 def test_what_is_not_real_is_asked_once(tmp_path: Path) -> None:
-    done = asked(tmp_path, "--ask-again", unsteady=NOT_REAL, calm=PASSES)
+    done = ask(tmp_path, "--ask-again", unsteady=NOT_REAL, calm=PASSES)
     assert done.returncode == 1
     assert "1 failed, 1 passed in" in closing(done)
     assert "asking" not in done.stdout.replace("the first asking", "")
 
 
 def test_whoever_does_not_ask_for_it_gets_the_first_answer(tmp_path: Path) -> None:
-    done = asked(tmp_path, unsteady=UNSTEADY)
+    done = ask(tmp_path, unsteady=UNSTEADY)
     assert done.returncode == 1
     assert "1 failed in" in closing(done)

@@ -21,13 +21,12 @@ import pytest
 from leyden.app.cli.running.local_platform import health
 from leyden.base import processes
 from leyden.channels.payments.treasury import Treasury
-from leyden.channels.tickets.poold import Access as PooldAccess
-from leyden.channels.tickets.poold import Poold
+from leyden.channels.tickets.poold import Poold, PooldAccess
 from leyden.channels.tickets.stubs import trader_pb2
 from leyden.client import ApiError, Client
 from leyden.customer.trust import fetching
 from leyden.errors import LeydenError
-from leyden.nodes.lnd.connection import Access as TreasuryAccess
+from leyden.nodes.lnd.connection import LndAccess as TreasuryAccess
 from tests.authority import Authority
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from leyden.app.main import leyden
 from leyden.app.page_table import PAGES as DASHBOARD
 from leyden.base.daemons import catalogue
 from leyden.channels.payments.treasury import PERMISSIONS
-from leyden.channels.rules.orders import Status as OrderStatus
-from leyden.customer.claim.poold import Poold, access_for
+from leyden.channels.rules.orders import OrderStatus
+from leyden.customer.claim.poold import ClaimPoold, access_for
 from leyden.errors import LeydenError, every
 from leyden.manual import event_table
-from leyden.nodes.rules.nodes import Status as NodeStatus
+from leyden.nodes.rules.nodes import NodeStatus
 from leyden_workshop.devnet import access
 
 ROOT = Path(__file__).parents[1]
@@ -107,8 +107,8 @@ def parse(words: list[str]) -> None:
 
 
 def test_every_endpoint_is_told_of_and_no_other() -> None:
-    told = re.findall(r"^### (.+)$", API.read_text(), re.MULTILINE)
-    assert sorted(told) == sorted(f"{each.method} {each.path}" for each in OPERATIONS)
+    answer = re.findall(r"^### (.+)$", API.read_text(), re.MULTILINE)
+    assert sorted(answer) == sorted(f"{each.method} {each.path}" for each in OPERATIONS)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
@@ -147,12 +147,12 @@ def test_every_status_is_explained_and_no_other() -> None:
 
 
 def test_every_error_has_its_row() -> None:
-    told = sorted((each for each in every() if vars(each).get("words")), key=_status)
-    rows = [f"| {each.status} | {each.words} | {each.remedy} |" for each in told]
+    answer = sorted((each for each in every() if vars(each).get("words")), key=_status)
+    rows = [f"| {each.status} | {each.words} | {each.remedy} |" for each in answer]
     page = (ROOT / "docs" / "errors.md").read_text()
     _, _, after = page.partition("| Status | When | What to do |\n|---|---|---|\n")
-    there = after.partition("\n\n")[0]
-    assert there == "\n".join(rows), "docs/errors.md differs from errors.py"
+    existing = after.partition("\n\n")[0]
+    assert existing == "\n".join(rows), "docs/errors.md differs from errors.py"
     for error in every():
         assert f"\n| {error.status} |" in page, error
 
@@ -175,9 +175,9 @@ def test_every_page_of_the_dashboard_can_be_typed() -> None:
         (ROOT / "docs" / "cli.md").read_text().partition("\n| page | command |\n")
     )
     rows = [line.split("|")[1:3] for line in after.split("\n\n")[0].splitlines()[1:]]
-    told = [page for cell, _ in rows for page in _INLINE.findall(cell)]
+    answer = [page for cell, _ in rows for page in _INLINE.findall(cell)]
     here, node = "/app/{organization_id}", "/app/{organization_id}/nodes/{node_id}"
-    meant = [re.sub("^NODE", node, re.sub("^HERE", here, page)) for page in told]
+    meant = [re.sub("^NODE", node, re.sub("^HERE", here, page)) for page in answer]
     assert sorted(meant) == sorted({each.path for each in DASHBOARD})
     for _, typed in rows:
         assert "leyden " in typed or "browser" in typed
@@ -215,14 +215,14 @@ def test_commands_are_found_wherever_they_stand(tmp_path: Path) -> None:
 
 def _poold_of_the_tests(folder: Path) -> list[str]:
     """Return the command by which tests start a buyer's poold beside a hosted node."""
-    lnd = access.Lnd(
+    lnd = access.LndEndpoint(
         rest="",
         grpc="NAME:10009",
         peer="",
         certificate="platform.pem",
         macaroon="admin.macaroon",
     )
-    return Poold(
+    return ClaimPoold(
         name="buyer",
         program=Path("poold"),
         folder=folder,
@@ -283,8 +283,8 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
         folder = named.endswith("/") and named[0] != "/" and page in FOR_DEVELOPERS
         if not (named.startswith(_TOP) or named.endswith(files) or folder):
             continue
-        places = (ROOT, *SOURCES, page.parent)
-        exists = any((place / named).exists() for place in places)
+        positions = (ROOT, *SOURCES, page.parent)
+        exists = any((position / named).exists() for position in positions)
         bare = "/" not in named[:-1]
         bare = bare and any(any(each.rglob(named)) for each in SOURCES)
         assert exists or bare, named

@@ -25,7 +25,7 @@ def run(name: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "text"),
     [
         (
             "first_node.py",
@@ -42,10 +42,10 @@ def run(name: str, **environment: str) -> subprocess.CompletedProcess[str]:
     ids=["first_node", "unlocker"],
 )
 def test_an_example_says_what_it_needs_when_the_environment_is_empty(
-    name: str, told: str
+    name: str, text: str
 ) -> None:
     done = run(name)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", told)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", text)
 
 
 def test_the_first_node_says_so_when_the_platform_is_down() -> None:
@@ -56,5 +56,5 @@ def test_the_first_node_says_so_when_the_platform_is_down() -> None:
         LEYDEN_URL=url,
         **{f"LEYDEN_{name}": value for name, value in rest.items()},
     )
-    told = f"{url} does not respond; start it with `./leyden up`\n"
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", told)
+    text = f"{url} does not respond; start it with `./leyden up`\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", text)

@@ -25,11 +25,11 @@ def names(folder: Path) -> list[str]:
 
 
 def test_many_who_write_at_once_leave_one_whole_file(tmp_path: Path) -> None:
-    place = tmp_path / "kept.json"
+    path = tmp_path / "kept.json"
     contents = [bytes([number]) * 100_000 for number in range(32)]
     with ThreadPoolExecutor(16) as threads:
-        list(threads.map(lambda content: files.write_private(place, content), contents))
-    assert place.read_bytes() in contents
+        list(threads.map(lambda content: files.write_private(path, content), contents))
+    assert path.read_bytes() in contents
     assert names(tmp_path) == ["kept.json"]
 
 
@@ -38,12 +38,12 @@ def test_many_who_write_at_once_leave_one_whole_file(tmp_path: Path) -> None:
 def test_the_mode_is_what_was_asked_for_whatever_the_umask(
     tmp_path: Path, mode: int
 ) -> None:
-    place = tmp_path / "file"
-    place.write_text("was for everybody")
-    place.chmod(0o666)
-    files.write_whole(place, "new", mode=mode)
-    assert stat.S_IMODE(place.stat().st_mode) == mode
-    assert place.read_text() == "new"
+    path = tmp_path / "file"
+    path.write_text("was for everybody")
+    path.chmod(0o666)
+    files.write_whole(path, "new", mode=mode)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert path.read_text() == "new"
 
 
 def test_a_draft_is_private_from_its_first_byte(tmp_path: Path) -> None:
@@ -52,15 +52,15 @@ def test_a_draft_is_private_from_its_first_byte(tmp_path: Path) -> None:
 
 
 def test_what_breaks_off_leaves_what_was_there_and_no_draft(tmp_path: Path) -> None:
-    place = tmp_path / "kept"
-    files.write_private(place, "before")
+    path = tmp_path / "kept"
+    files.write_private(path, "before")
     with (
         pytest.raises(KeyboardInterrupt),
-        files.draft(place, mode=files.PRIVATE) as file,
+        files.draft(path, mode=files.PRIVATE) as file,
     ):
         file.write(b"half of wh")
         raise KeyboardInterrupt
-    assert place.read_text() == "before"
+    assert path.read_text() == "before"
     assert names(tmp_path) == ["kept"]
 
 

@@ -23,14 +23,14 @@ class Gate(Struct):
     __repr__ = hiding("code")
 
 
-def told(form: Form = "text", level: Level = "info") -> io.StringIO:
+def log_output(form: Form = "text", level: Level = "info") -> io.StringIO:
     stream = io.StringIO()
     logs.configure(form=form, level=level, stream=stream)
     return stream
 
 
 def test_a_line_says_when_how_urgent_what_and_of_what() -> None:
-    stream = told()
+    stream = log_output()
     log.info("node %s: adopted", "3fN", extra={"pid": 4711, "title": "harbour light"})
     assert re.fullmatch(
         r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z \[info     \] node 3fN: adopted +"
@@ -40,7 +40,7 @@ def test_a_line_says_when_how_urgent_what_and_of_what() -> None:
 
 
 def test_what_others_say_makes_up_no_lines_of_its_own() -> None:
-    stream = told()
+    stream = log_output()
     forged = "no\n2026-01-01 [error] all is lost\x1b[2J"
     log.warning("refused", extra={"why": forged})
     logging.getLogger("library").warning("refused: %s", forged)
@@ -87,7 +87,7 @@ def test_a_reader_that_has_gone_stops_nobody() -> None:
 def test_a_line_that_is_a_mistake_stops_nobody(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    stream = told()
+    stream = log_output()
     words = ("one of two",)
     log.info("%s and %s", *words)
     assert stream.getvalue() == ""
@@ -95,7 +95,7 @@ def test_a_line_that_is_a_mistake_stops_nobody(
 
 
 def test_lines_below_the_level_are_not_written() -> None:
-    stream = told(level="warning")
+    stream = log_output(level="warning")
     log.debug("a")
     log.info("b")
     log.warning("c")
@@ -107,7 +107,7 @@ def test_lines_below_the_level_are_not_written() -> None:
 
 
 def test_machines_get_one_object_a_line() -> None:
-    stream = told("json")
+    stream = log_output("json")
     extra: dict[str, object] = {
         "code": -9,
         "error": ValueError("odd"),
@@ -131,14 +131,14 @@ LIBRARIES = ["uvicorn.error", "httpx", "sqlalchemy.engine", "alembic.runtime", "
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_lines_of_libraries_have_the_same_form(library: str) -> None:
-    stream = told("json", "debug")
+    stream = log_output("json", "debug")
     logging.getLogger(library).info("SELECT 1")
     logging.getLogger(library).warning("no answer from %s", "127.0.0.1")
     (line,) = map(json.loads, stream.getvalue().splitlines())
     assert (line["level"], line["event"]) == ("warning", "no answer from 127.0.0.1")
     assert line["logger"] == library
 
-    stream = told("text", "debug")
+    stream = log_output("text", "debug")
     logging.getLogger(library).warning("no answer")
     (said,) = stream.getvalue().splitlines()
     assert said.split("Z ")[1].split() == [
@@ -148,7 +148,7 @@ def test_lines_of_libraries_have_the_same_form(library: str) -> None:
 
 
 def test_warnings_of_python_are_lines_too() -> None:
-    stream = told("json")
+    stream = log_output("json")
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         logs.configure(form="json", level="info", stream=stream)
@@ -161,7 +161,7 @@ def test_warnings_of_python_are_lines_too() -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_what_a_value_hides_is_in_no_line(form: Form) -> None:
-    stream = told(form)
+    stream = log_output(form)
     gate = Gate(code="open sesame")
     log.info("opening %s", gate, extra={"gate": gate, "gates": [gate]})
     assert stream.getvalue().count("Gate()") == 3
@@ -170,7 +170,7 @@ def test_what_a_value_hides_is_in_no_line(form: Form) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_trace_shows_no_values(form: Form) -> None:
-    stream = told(form)
+    stream = log_output(form)
     password = "a" + "bc" * 3
     try:
         int(f"no {len(password)} letters")
@@ -184,7 +184,7 @@ def test_a_trace_shows_no_values(form: Form) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_line_may_be_logged_with_where_it_was(form: Form) -> None:
-    stream = told(form)
+    stream = log_output(form)
     log.info("who calls?", stack_info=True, exc_info=True)  # noqa: LOG014
     assert "test_a_line_may_be_logged_with_where_it_was" in stream.getvalue()
     assert "NoneType" not in stream.getvalue()

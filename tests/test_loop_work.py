@@ -2,11 +2,11 @@
 
 import asyncio
 
-from tests.loop_work import MOST_CALLS, Longest
+from tests.loop_work import MAX_CALLS, Longest
 
 
 def compute() -> None:
-    for _ in range(MOST_CALLS):
+    for _ in range(MAX_CALLS):
         abs(-1)
 
 
@@ -16,17 +16,17 @@ async def test_work_on_the_loop_is_counted_until_the_next_turn() -> None:
 
     async def in_turns() -> None:
         for _ in range(10):
-            for _ in range(MOST_CALLS // 10):
+            for _ in range(MAX_CALLS // 10):
                 abs(-1)
             await asyncio.sleep(0)
 
     with Longest() as held:
         await asyncio.create_task(in_one())
-    assert held.calls >= MOST_CALLS
+    assert held.calls >= MAX_CALLS
     assert not held.is_short
     with Longest() as shared:
         await asyncio.create_task(in_turns())
-    assert MOST_CALLS // 10 <= shared.calls < MOST_CALLS // 5
+    assert MAX_CALLS // 10 <= shared.calls < MAX_CALLS // 5
     assert shared.is_short
 
 

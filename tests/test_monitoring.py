@@ -10,7 +10,7 @@ import pytest
 import yaml
 from prometheus_client import REGISTRY
 
-from leyden.base.rules.alarms import Kind
+from leyden.base.rules.alarms import AlarmKind
 from leyden.channels.tickets import pool_account
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
@@ -49,16 +49,16 @@ def series() -> set[str]:
 
 def test_alerts_ask_for_metrics_that_there_are(series: set[str]) -> None:
     for rule in rules():
-        asked = set(_NAME.findall(rule["expr"]))
-        assert asked <= series, rule["alert"]
-        assert asked or rule["alert"] == "LeydenDown"
+        request = set(_NAME.findall(rule["expr"]))
+        assert request <= series, rule["alert"]
+        assert request or rule["alert"] == "LeydenDown"
 
 
 def test_the_dashboard_asks_for_metrics_that_there_are(series: set[str]) -> None:
     for expression in shown():
-        asked = set(_NAME.findall(expression))
-        assert asked, expression
-        assert asked <= series, expression
+        request = set(_NAME.findall(expression))
+        assert request, expression
+        assert request <= series, expression
 
 
 def test_alerts_name_alarms_that_there_are() -> None:
@@ -71,9 +71,9 @@ def test_alerts_name_alarms_that_there_are() -> None:
     }
     assert named
     for name in named:
-        assert any(re.fullmatch(name, kind) for kind in Kind), name
+        assert any(re.fullmatch(name, kind) for kind in AlarmKind), name
 
 
 def test_every_alarm_is_documented() -> None:
     text = MONITORING.read_text()
-    assert [kind.value for kind in Kind if f"`{kind.value}`" not in text] == []
+    assert [kind.value for kind in AlarmKind if f"`{kind.value}`" not in text] == []

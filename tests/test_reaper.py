@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from leyden.base.processes import Identity, alive
+from leyden.base.processes import ProcessIdentity, alive
 from leyden.nodes.runtimes.local import nftables
 from tests import reaped_victim
 from tests.reaper import clear
@@ -69,7 +69,7 @@ def a_run(
             assert report.exists(), (folder / "output").read_text()
             left = json.loads(report.read_text())
             yield run, left
-            daemons = [Identity.read(each) for each in left["daemons"]]
+            daemons = [ProcessIdentity.read(each) for each in left["daemons"]]
             until("they end", lambda: not any(map(alive, daemons)))
             until("its files go", lambda: not Path(left["folder"]).exists())
             memory = Path("/dev/shm", Path(left["folder"]).name)  # noqa: S108

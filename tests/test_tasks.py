@@ -12,7 +12,7 @@ from leyden.base.database.database import Database, open_database
 from leyden.base.rules.accounts import Organization
 from leyden.base.rules.times import utc_now
 from leyden.base.tasks.queues import Queue, retry_after
-from leyden.base.tasks.rows.tasks import Claim
+from leyden.base.tasks.rows.tasks import TaskClaim
 from leyden.base.tasks.work import Work
 from leyden.base.tasks.worker import Worker
 from leyden.errors import DatabaseAway, Lost, Stale
@@ -191,7 +191,7 @@ async def test_what_has_failed_for_days_is_still_tried_again_after_a_pause(
     await put(db, "lamp")
     now = utc_now()
     async with db.transaction() as tx:
-        [claim] = await tx.tasks.claim("lamp", now=now, until=now, most=1)
+        [claim] = await tx.tasks.claim("lamp", now=now, until=now, limit=1)
         await tx.tasks.reschedule(claim, due=now, attempts=2_000)
     async with Running(db, light):
         await until(lambda: attempts == [2_001])
@@ -231,10 +231,10 @@ async def test_a_worker_that_lost_its_claim_changes_nothing(db: Database) -> Non
     await put(db, "lamp", due=now)
     second = timedelta(seconds=1)
     async with db.transaction() as tx:
-        [zombie] = await tx.tasks.claim("lamp", now=now, until=now + second, most=1)
+        [zombie] = await tx.tasks.claim("lamp", now=now, until=now + second, limit=1)
     async with db.transaction() as tx:
         later = now + 2 * second
-        [heir] = await tx.tasks.claim("lamp", now=later, until=later + second, most=1)
+        [heir] = await tx.tasks.claim("lamp", now=later, until=later + second, limit=1)
     assert heir.fence > zombie.fence
     with pytest.raises(Stale):
         async with Work(db, zombie).transaction() as tx:
@@ -261,13 +261,15 @@ async def test_a_worker_that_lost_its_claim_changes_nothing_of_the_next_task_eit
         await tx.homes.enter(PROCESS, delete_before=now)
         await tx.tasks.put("watcher", "all", due=now)
         await tx.tasks.claim(
-            "watcher", now=now, until=now + second, most=1, holder=PROCESS.id
+            "watcher", now=now, until=now + second, limit=1, holder=PROCESS.id
         )
 
-    async def claimed(now: datetime) -> Claim:
+    async def claimed(now: datetime) -> TaskClaim:
         async with db.transaction() as tx:
             until = now + second
-            (claim,) = await tx.tasks.claim("lamp", now=now, until=until, most=1, **how)
+            (claim,) = await tx.tasks.claim(
+                "lamp", now=now, until=until, limit=1, **how
+            )
         return claim
 
     await put(db, "lamp", due=now)
@@ -295,13 +297,13 @@ async def test_who_loses_a_task_while_writing_leaves_nothing(
     await put(db, "lamp", due=now)
     second = timedelta(seconds=1)
     async with db.transaction() as tx:
-        [claim] = await tx.tasks.claim("lamp", now=now, until=now + second, most=1)
+        [claim] = await tx.tasks.claim("lamp", now=now, until=now + second, limit=1)
     with pytest.raises(Stale):
         async with Work(db, claim).transaction() as tx:
             await tx.audit.add(at=now, actor="zombie", action="lit", subject="lamp")
             async with db.transaction() as another:
                 later = now + 2 * second
-                await another.tasks.claim("lamp", now=later, until=later, most=1)
+                await another.tasks.claim("lamp", now=later, until=later, limit=1)
     assert await db.reader.audit.latest() == []
     await db.close()
 
@@ -316,7 +318,7 @@ async def test_a_task_is_put_while_its_holder_waits_for_what_it_is_about(
     async with db.transaction() as tx:
         await tx.accounts.add(Organization(id="o", name="Harbour Light", created=now))
         until = now + timedelta(seconds=30)
-        [claim] = await tx.tasks.claim("lamp", now=now, until=until, most=1)
+        [claim] = await tx.tasks.claim("lamp", now=now, until=until, limit=1)
     entered = asyncio.Event()
 
     async def hold() -> None:
@@ -360,7 +362,7 @@ async def test_a_claim_that_has_ended_is_not_extended(
     until = now + timedelta(seconds=30)
     await put(db, "lamp", due=now)
     async with db.transaction() as tx:
-        [claim] = await tx.tasks.claim("lamp", now=now, until=until, most=1)
+        [claim] = await tx.tasks.claim("lamp", now=now, until=until, limit=1)
     if is_queued_again:
         await put(db, "lamp", due=now)
     async with db.transaction() as tx:
@@ -457,14 +459,14 @@ async def test_what_a_killed_process_held_is_free_for_the_next_at_once(
     await put(db, "held")
     now = utc_now()
     async with db.transaction() as tx:
-        await tx.tasks.claim("lamp", now=now, until=now + timedelta(hours=1), most=1)
+        await tx.tasks.claim("lamp", now=now, until=now + timedelta(hours=1), limit=1)
     ran = asyncio.Event()
 
     async def light(_: Work) -> None:
         ran.set()
 
     async with db.transaction() as tx:
-        await tx.tasks.free_all()
+        await tx.tasks.release_all()
     async with Running(db, light):
         await until(ran.is_set)
 
@@ -475,7 +477,7 @@ async def test_tasks_that_end_together_end_all_or_none(db: Database) -> None:
     now = utc_now() + timedelta(seconds=1)
     async with db.transaction() as tx:
         red, *others = await tx.tasks.claim(
-            "lamp", now=now, until=now + timedelta(seconds=30), most=3
+            "lamp", now=now, until=now + timedelta(seconds=30), limit=3
         )
     await put(db, red.key)  # it is to run again
     with pytest.raises(Stale):
@@ -493,9 +495,9 @@ async def test_a_task_that_someone_else_has_is_not_ended(db: Database) -> None:
     await put(db, "lamp")
     now = utc_now() + timedelta(seconds=1)
     async with db.transaction() as tx:
-        (late,) = await tx.tasks.claim("lamp", now=now, until=now, most=1)
+        (late,) = await tx.tasks.claim("lamp", now=now, until=now, limit=1)
     async with db.transaction() as tx:
-        await tx.tasks.claim("lamp", now=now, until=now, most=1)
+        await tx.tasks.claim("lamp", now=now, until=now, limit=1)
     with pytest.raises(Stale):
         async with db.transaction() as tx:
             await tx.tasks.end_all([late])
@@ -506,13 +508,13 @@ async def test_a_crowd_that_is_due_at_once_is_taken_in_lots_and_holds_up_nobody(
     db: Database,
 ) -> None:
     crowd = 200
-    inside = most = lit = 0
+    inside = limit = lit = 0
     lit_before: list[int] = []
 
     async def light(_work: Work) -> None:
-        nonlocal inside, most, lit
+        nonlocal inside, limit, lit
         inside += 1
-        most = max(most, inside)
+        limit = max(limit, inside)
         await asyncio.sleep(0)
         inside -= 1
         lit += 1
@@ -534,6 +536,6 @@ async def test_a_crowd_that_is_due_at_once_is_taken_in_lots_and_holds_up_nobody(
     working.cancel()
     with suppress(asyncio.CancelledError):
         await working
-    assert most <= 8
+    assert limit <= 8
     assert lit_before, "the bell never rang"
     assert lit_before[0] < crowd

@@ -18,8 +18,8 @@ from typing import TypeVar
 import pytest
 
 from leyden.app.migration import migrate
-from leyden.backups import places, running
-from leyden.backups.places import Programs
+from leyden.backups import backup_files, running
+from leyden.backups.backup_files import Programs
 from leyden.backups.store import recovery
 from leyden.backups.store.store import Store
 from leyden.backups.wiring import backup_setup, restoring
@@ -33,7 +33,7 @@ from leyden.base.settings import Settings, load
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.nodes.backups import seed_purpose
 from tests.backups.quick_keys import make_quick
-from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness
+from tests.channels.orders_harness import HARBOUR, PRICE, OrdersHarness
 from tests.nodes.rules.nodes import a_node
 from tests.programs import built
 
@@ -42,7 +42,7 @@ NODE = a_node().id
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredHome:
     """A home, its store, and the recovery key."""
 
     folder: Path
@@ -67,7 +67,7 @@ class Kept:
 
     @property
     def store(self) -> Store:
-        return places.store(self.given, self.programs)
+        return backup_files.store(self.given, self.programs)
 
     def settings(self, home: str, **more: str) -> Settings:
         return load(
@@ -110,13 +110,13 @@ class Kept:
 @pytest.fixture(scope="session")
 def programs() -> Programs:
     built("restic", "age", "age-keygen")
-    return asyncio.run(places.programs(os.environ))
+    return asyncio.run(backup_files.programs(os.environ))
 
 
 async def fill(platform: Platform) -> None:
     """Sell a channel for credit, and store a node with a seed."""
     market = SimulatedMarket(platform.settings.home_path / "tickets.json")
-    harness = ShopHarness(platform.database, platform.sealer, market=market)
+    harness = OrdersHarness(platform.database, platform.sealer, market=market)
     harness.now = platform.clock()
     await harness.open()
     await harness.give_credit(2 * PRICE)
@@ -141,30 +141,30 @@ async def sign_in(tx: Stores, now: datetime) -> None:
         id="phone",
         user_id=ada.id,
         created=now,
-        seen=now,
+        last_seen=now,
         expires=now + timedelta(days=1),
-        whole=True,
+        is_complete=True,
         address="192.0.2.7",
         browser="a phone",
     )
     await tx.sessions.add(session, digest=b"cookie")
 
 
-async def made(folder: Path, programs: Programs, **more: str) -> Kept:
+async def made(folder: Path, programs: Programs, **more: str) -> StoredHome:
     """Make an installation with something in it, its store and a backup."""
-    kept = Kept(folder=folder, programs=programs, more=more)
-    kept.home.mkdir(mode=0o700)
+    case = StoredHome(folder=folder, programs=programs, more=more)
+    case.home.mkdir(mode=0o700)
     macaroon = folder / "treasury.macaroon"
     macaroon.write_bytes(b"\x01macaroon")
     line = f'treasury_macaroon = "{macaroon}"\n'
-    (kept.home / "leyden.toml").write_text(line)
-    await asyncio.to_thread(migrate, kept.given)
-    async with opened(kept.given) as platform:
+    (case.home / "leyden.toml").write_text(line)
+    await asyncio.to_thread(migrate, case.given)
+    async with opened(case.given) as platform:
         await fill(platform)
-        await backup_setup.set_up(platform, programs, kept.key_file)
-        make_quick(kept.files, kept.store.access.password)
+        await backup_setup.set_up(platform, programs, case.key_file)
+        make_quick(case.files, case.store.access.password)
         await running.run(platform, programs)
-    return kept
+    return case
 
 
 @pytest.fixture(scope="session")
@@ -177,9 +177,9 @@ def template(tmp_path_factory: pytest.TempPathFactory, programs: Programs) -> Pa
 
 
 @pytest.fixture
-async def kept(template: Path, programs: Programs, memory_path: Path) -> Kept:
+async def case(template: Path, programs: Programs, memory_path: Path) -> StoredHome:
     shutil.copytree(template, memory_path, dirs_exist_ok=True)
-    found = Kept(folder=memory_path, programs=programs, more={})
+    found = StoredHome(folder=memory_path, programs=programs, more={})
     text = found.key_file.read_text()
     found.key_file.write_text(text.replace(str(template), str(memory_path)))
     return found

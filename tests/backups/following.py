@@ -8,20 +8,20 @@ from leyden.backups import running
 from leyden.backups.changes.following import Follower
 from leyden.backups.changes.state import Following
 from leyden.base.platform import Platform
-from tests.backups.conftest import Kept
+from tests.backups.conftest import StoredHome
 from tests.waiting import until
 
 
 @asynccontextmanager
-async def following(kept: Kept) -> AsyncIterator[list[Following]]:
+async def following(case: StoredHome) -> AsyncIterator[list[Following]]:
     """Follow the home's database for the block; yield what is told."""
-    told: list[Following] = []
+    followings: list[Following] = []
     follower = Follower(
-        kept.given, kept.programs, on_progress=told.append, every_s=0.01
+        case.given, case.programs, on_progress=followings.append, every_s=0.01
     )
     task = asyncio.create_task(follower.follow())
     try:
-        yield told
+        yield followings
         follower.stop()
         await task
     finally:
@@ -30,18 +30,20 @@ async def following(kept: Kept) -> AsyncIterator[list[Following]]:
 
 
 @asynccontextmanager
-async def with_a_base(kept: Kept, platform: Platform) -> AsyncIterator[list[Following]]:
+async def with_a_base(
+    case: StoredHome, platform: Platform
+) -> AsyncIterator[list[Following]]:
     """Follow the database, with a backup to begin with."""
-    async with following(kept) as told:
-        await until(lambda: bool(told and told[-1].chain))
-        await running.run(platform, kept.programs)
-        yield told
+    async with following(case) as progress:
+        await until(lambda: bool(progress and progress[-1].chain))
+        await running.run(platform, case.programs)
+        yield progress
 
 
-async def sent(platform: Platform, told: list[Following]) -> None:
+async def sent(platform: Platform, followings: list[Following]) -> None:
     """Wait until all that is committed now is in the store."""
     now = platform.clock().timestamp()
-    await until(lambda: bool(told) and told[-1].until > now)
+    await until(lambda: bool(followings) and followings[-1].until > now)
 
 
 async def say(platform: Platform, what: str) -> None:
@@ -51,5 +53,5 @@ async def say(platform: Platform, what: str) -> None:
 
 
 async def said(platform: Platform) -> list[str]:
-    found = await platform.database.reader.audit.latest(most=1_000)
+    found = await platform.database.reader.audit.latest(limit=1_000)
     return [each.action for each in found if each.actor == "ada"][::-1]

@@ -19,22 +19,22 @@ _NONCE, _TAG = 16, 16
 def make_quick(store: Path, password: str) -> None:
     """Replace the store's one key file by one that opens quickly."""
     (path,) = (store / "keys").iterdir()
-    told = json.loads(path.read_bytes())
-    master = _open(_derived(told, password), base64.b64decode(told["data"]))
-    told |= {"N": 2, "r": 1, "p": 1}
-    sealed = _seal(_derived(told, password), master)
-    content = json.dumps({**told, "data": base64.b64encode(sealed).decode()}).encode()
+    body = json.loads(path.read_bytes())
+    master = _open(_derived(body, password), base64.b64decode(body["data"]))
+    body |= {"N": 2, "r": 1, "p": 1}
+    sealed = _seal(_derived(body, password), master)
+    content = json.dumps({**body, "data": base64.b64encode(sealed).decode()}).encode()
     path.unlink()
     (store / "keys" / hashlib.sha256(content).hexdigest()).write_bytes(content)
 
 
-def _derived(told: dict[str, object], password: str) -> bytes:
+def _derived(answer: dict[str, object], password: str) -> bytes:
     return hashlib.scrypt(
         password.encode(),
-        salt=base64.b64decode(str(told["salt"])),
-        n=int(str(told["N"])),
-        r=int(str(told["r"])),
-        p=int(str(told["p"])),
+        salt=base64.b64decode(str(answer["salt"])),
+        n=int(str(answer["N"])),
+        r=int(str(answer["r"])),
+        p=int(str(answer["p"])),
         maxmem=1 << 28,
         dklen=64,
     )

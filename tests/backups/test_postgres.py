@@ -17,8 +17,8 @@ import psycopg
 import pytest
 
 from leyden.backups import drilling, manifest, postgres
+from leyden.backups.backup_files import Programs
 from leyden.backups.channel_copies import ChannelCopies
-from leyden.backups.places import Programs
 from leyden.backups.store import recovery
 from leyden.backups.wiring import restored
 from leyden.base.database.stores import Stores
@@ -26,8 +26,8 @@ from leyden.base.opening import opened
 from leyden.base.platform import Platform
 from leyden.channels.books.verify import verify
 from leyden.errors import SetupError
-from tests.backups.conftest import NODE, Kept, made
-from tests.channels.shop_harness import HARBOUR
+from tests.backups.conftest import NODE, StoredHome, made
+from tests.channels.orders_harness import HARBOUR
 from tests.nodes.rules.nodes import a_node
 
 pytestmark = pytest.mark.real
@@ -92,22 +92,22 @@ def kill_a_drill(url: str) -> str:
     return left
 
 
-async def restore_a_wrong_one(kept: Kept, url: str) -> None:
-    folder = kept.folder / "changed"
-    await kept.store.fetch(await kept.store.find(), folder)
-    told = json.loads((folder / manifest.NAME).read_bytes())
-    told["facts"]["rows"]["node"] = 2
-    (folder / manifest.NAME).write_text(json.dumps(told))
-    await kept.store.add(folder, host="elsewhere", tags=[])
-    await kept.restore(LEYDEN_DATABASE_URL=url)
+async def restore_a_wrong_one(case: StoredHome, url: str) -> None:
+    folder = case.folder / "changed"
+    await case.store.fetch(await case.store.find(), folder)
+    body = json.loads((folder / manifest.NAME).read_bytes())
+    body["facts"]["rows"]["node"] = 2
+    (folder / manifest.NAME).write_text(json.dumps(body))
+    await case.store.add(folder, host="elsewhere", tags=[])
+    await case.restore(LEYDEN_DATABASE_URL=url)
 
 
 async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
     postgres_url: str, empty_url: str, programs: Programs, memory_path: Path
 ) -> None:
-    kept = await made(memory_path, programs, LEYDEN_DATABASE_URL=postgres_url)
-    key = recovery.read(kept.key_file)
-    found = await kept.on(lambda platform: drilling.drill(platform, programs))
+    case = await made(memory_path, programs, LEYDEN_DATABASE_URL=postgres_url)
+    key = recovery.read(case.key_file)
+    found = await case.on(lambda platform: drilling.drill(platform, programs))
     assert found.problems == []
     assert found.values_opened == 3
     assert drilled(postgres_url) == set()
@@ -115,16 +115,16 @@ async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
         before = connection.execute("SELECT count(*) FROM entry").fetchone()
 
     with pytest.raises(SetupError, match="the database must be empty"):
-        await kept.restore()
+        await case.restore()
     with pytest.raises(SetupError, match="the backup is from PostgreSQL"):
-        await kept.restore(LEYDEN_DATABASE_URL="")
-    good = await kept.store.find()
+        await case.restore(LEYDEN_DATABASE_URL="")
+    good = await case.store.find()
     with pytest.raises(SetupError, match="table node has 1 rows, but had 2"):
-        await restore_a_wrong_one(kept, empty_url)  # which fails after pg_restore
-    await kept.restore(LEYDEN_DATABASE_URL=empty_url, wanted=good.id)
-    there = kept.settings("new", LEYDEN_DATABASE_URL=empty_url)
-    await restored.confirm(there, actor="test")
-    async with opened(there) as platform:
+        await restore_a_wrong_one(case, empty_url)  # which fails after pg_restore
+    await case.restore(LEYDEN_DATABASE_URL=empty_url, wanted=good.id)
+    existing = case.settings("new", LEYDEN_DATABASE_URL=empty_url)
+    await restored.confirm(existing, actor="test")
+    async with opened(existing) as platform:
         assert await verify(platform.database) == []
     with psycopg.connect(empty_url) as connection:
         assert connection.execute("SELECT count(*) FROM entry").fetchone() == before
@@ -170,7 +170,7 @@ async def test_a_drill_whose_database_another_drops_too_early_creates_another(
 async def test_a_channel_backup_that_is_committed_after_a_later_one_is_copied(
     postgres_url: str, programs: Programs, memory_path: Path
 ) -> None:
-    kept = await made(memory_path, programs, LEYDEN_DATABASE_URL=postgres_url)
+    case = await made(memory_path, programs, LEYDEN_DATABASE_URL=postgres_url)
     other = a_node(
         id="second",
         organization_id=HARBOUR,
@@ -196,4 +196,4 @@ async def test_a_channel_backup_that_is_committed_after_a_later_one_is_copied(
         looked.append(await copies.copy_new(programs))
         return looked
 
-    assert await kept.on(copy) == [True, True, False]
+    assert await case.on(copy) == [True, True, False]

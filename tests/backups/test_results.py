@@ -22,8 +22,8 @@ from leyden.base.rules.times import utc_now
 from leyden.base.settings import Settings, every_setting
 from leyden.base.tasks.worker import Worker
 from leyden.errors import SetupError
-from tests.backups.conftest import NODE, Kept
-from tests.channels.shop_harness import HARBOUR
+from tests.backups.conftest import NODE, StoredHome
+from tests.channels.orders_harness import HARBOUR
 from tests.nodes.rules.nodes import a_node
 
 _SUCCESS = "leyden_backup_success_timestamp_seconds"
@@ -40,9 +40,9 @@ def platform_of(db: Database, sealer: Sealer, store: str = "/backups") -> Platfo
     return Platform(settings=given, database=db, sealer=sealer, clock=utc_now)
 
 
-async def keep(db: Database, *kept: BackupResult) -> None:
+async def keep(db: Database, *case: BackupResult) -> None:
     async with db.transaction() as tx:
-        for each in kept:
+        for each in case:
             await tx.backup_results.keep(each)
 
 
@@ -107,8 +107,8 @@ async def test_the_age_of_each_result_can_be_monitored(
 
 
 def test_what_failed_is_tried_again_later_and_not_at_once(now: datetime) -> None:
-    def due(*kept: BackupResult) -> bool:
-        return results.is_due(kept, "run", now=now, every=10 * HOUR)
+    def due(*case: BackupResult) -> bool:
+        return results.is_due(case, "run", now=now, every=10 * HOUR)
 
     assert due()
     assert not due(result("run", now - 9 * HOUR))
@@ -120,9 +120,9 @@ def test_what_failed_is_tried_again_later_and_not_at_once(now: datetime) -> None
 
 @pytest.mark.real
 async def test_a_running_platform_makes_what_is_due_by_itself(
-    kept: Kept, monkeypatch: pytest.MonkeyPatch
+    case: StoredHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LEYDEN_BACKUP_STORE", str(kept.files))
+    monkeypatch.setenv("LEYDEN_BACKUP_STORE", str(case.files))
 
     async def work(platform: Platform) -> list[BackupResult]:
         reader = platform.database.reader.backup_results
@@ -141,8 +141,8 @@ async def test_a_running_platform_makes_what_is_due_by_itself(
         await asyncio.gather(working, return_exceptions=True)
         return await reader.all_()
 
-    assert [each.ok for each in await kept.on(work)] == [True, True]
-    assert len(await kept.store.snapshots()) == 2
+    assert [each.ok for each in await case.on(work)] == [True, True]
+    assert len(await case.store.snapshots()) == 2
 
 
 def test_a_drill_knows_what_each_sealed_value_is_for() -> None:
@@ -158,9 +158,9 @@ def test_every_setting_that_names_a_file_is_backed_up_with_it() -> None:
 
 
 def test_what_differs_between_a_copy_and_its_manifest_is_named() -> None:
-    told = Facts(rows={"node": 3, "entry": 5}, books={"credit": 7})
+    facts = Facts(rows={"node": 3, "entry": 5}, books={"credit": 7})
     found = Facts(rows={"node": 2, "entry": 5, "extra": 1}, books={"credit": 8})
-    assert list(manifest.compare(found, told, what="the copy")) == [
+    assert list(manifest.compare(found, facts, what="the copy")) == [
         "the copy: table extra has 1 rows, but had 0",
         "the copy: table node has 2 rows, but had 3",
         "the copy: the ledger's credit is 8 sat, but was 7",
@@ -197,7 +197,7 @@ def test_a_bundle_without_the_keys_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "kept"),
+    ("error", "case"),
     [
         (SetupError("no such store"), [(False, "no such store")]),
         (OSError("the disk is full"), [(False, "the disk is full")]),
@@ -208,11 +208,11 @@ async def test_what_broke_off_or_failed_is_never_kept_as_good(
     sqlite_db: Database,
     sealer: Sealer,
     error: BaseException,
-    kept: list[tuple[bool, str]],
+    case: list[tuple[bool, str]],
 ) -> None:
     platform = platform_of(sqlite_db, sealer)
     with pytest.raises(type(error)):
         async with results.recorded(platform, "run"):
             raise error
     found = await sqlite_db.reader.backup_results.all_()
-    assert [(each.ok, each.detail) for each in found] == kept
+    assert [(each.ok, each.detail) for each in found] == case

@@ -10,7 +10,7 @@ from leyden.base.tasks.job_labels import LABELS, label
 
 def kinds() -> set[str]:
     """The kinds that have a queue, as `loops.py` has them."""
-    found = set(loops._IN_THE_SHOP)
+    found = set(loops._CHANNEL_STEPS)
     for call in ast.walk(ast.parse(inspect.getsource(loops))):
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "Queue":
             (kind,) = (each.value for each in call.keywords if each.arg == "kind")

@@ -5,15 +5,15 @@ import pytest
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.nodes.certificates.authority import Authority, open_or_create
-from tests.channels.shop_harness import ShopHarness
+from tests.channels.orders_harness import OrdersHarness
 from tests.channels.stored_order import StoredOrder
 from tests.conftest import NOW
 from tests.nodes.fleet_harness import FleetHarness
 
 
 @pytest.fixture
-async def harness(db: Database, sealer: Sealer) -> AsyncIterator[ShopHarness]:
-    harness = ShopHarness(database=db, sealer=sealer)
+async def harness(db: Database, sealer: Sealer) -> AsyncIterator[OrdersHarness]:
+    harness = OrdersHarness(database=db, sealer=sealer)
     await harness.open()
     yield harness
     await harness.settle_down()

@@ -33,7 +33,7 @@ class DirectSale(Sale):
     peer: str = ""
     has_coin: bool = False
     premium: int = 0
-    most_fee: int = 0  # charged for the funding transaction
+    max_fee: int = 0  # charged for the funding transaction
     opening: str = "none"  # frozen, unpublished, published
     asked_at: datetime | None = None  # first, since it is submitted
     fee: int = 0  # of the funding transaction
@@ -94,18 +94,18 @@ class DirectModel(Model):
     # What customers do.
 
     def create_direct(
-        self, name: str, who: str, peer: str, *, premium: int, most_fee: int, total: int
+        self, name: str, who: str, peer: str, *, premium: int, max_fee: int, total: int
     ) -> bool:
         if self.seller.away:
             return False
         if any(
-            (each.who, each.peer) == (who, peer) and each.status not in OVER
+            (each.buyer, each.peer) == (who, peer) and each.status not in OVER
             for each in self.direct().values()
         ):
             return False
 
         held = sum(
-            each.who == who and each.status == "waiting_payment" and each.has_coin
+            each.buyer == who and each.status == "waiting_payment" and each.has_coin
             for each in self.direct().values()
         )
         is_within_share = 3 * (held + 1) <= self.coins_for_sale()
@@ -115,7 +115,7 @@ class DirectModel(Model):
             peer=peer,
             has_coin=covered or is_within_share,
             premium=premium,
-            most_fee=most_fee,
+            max_fee=max_fee,
         )
         return self.add(name, who, total, sale)
 
@@ -166,16 +166,16 @@ class DirectModel(Model):
         self.spent -= sale.spent + sale.loss
         self.losses -= sale.loss
         left = sale.charged - sale.to_account
-        to_account = min(left, sale.spent, self.owed[sale.who])
-        self.owed[sale.who] -= to_account
-        before = self.credit[sale.who]
-        self._give(sale.who, sale.spent - to_account)
-        sale.refund += self.credit[sale.who] - before
+        to_account = min(left, sale.spent, self.owed[sale.buyer])
+        self.owed[sale.buyer] -= to_account
+        before = self.credit[sale.buyer]
+        self._give(sale.buyer, sale.spent - to_account)
+        sale.refund += self.credit[sale.buyer] - before
 
     def close_channel(self, name: str) -> None:
         sale = self.direct()[name]
         sale.closed = True
-        self.closed_early[sale.who] += 1
+        self.closed_early[sale.buyer] += 1
 
     # What follows.
 
@@ -216,7 +216,7 @@ class DirectModel(Model):
                 self._end(sale, "failed")
             elif (
                 not may_come
-                and self.seller.fee_sat_per_vb * 240 <= sale.most_fee
+                and self.seller.fee_sat_per_vb * 240 <= sale.max_fee
                 and (sale.has_coin or not self.locks_an_unknown())
             ):
                 sale.has_coin = True
@@ -247,17 +247,17 @@ class DirectModel(Model):
             self.received += sale.promised
             sale.promised = 0
         surplus = max(0, sale.held - sale.total)
-        self._give(sale.who, surplus)
+        self._give(sale.buyer, surplus)
         held = sale.held - surplus
         cost = sale.premium + sale.fee
-        back = min(sale.most_fee - sale.fee, held - min(cost, held))
+        back = min(sale.max_fee - sale.fee, held - min(cost, held))
         loss = max(0, cost - held)
         self.given_away += bool(loss)
         self.losses += loss
         sale.spent, sale.loss = held - back, loss
         self.spent += sale.spent + loss
         sale.held = 0
-        to_account = min(sale.charged, back, self.owed[sale.who])
+        to_account = min(sale.charged, back, self.owed[sale.buyer])
         sale.to_account = to_account
-        self.owed[sale.who] -= to_account
-        self._give(sale.who, back - to_account)
+        self.owed[sale.buyer] -= to_account
+        self._give(sale.buyer, back - to_account)

@@ -38,7 +38,7 @@ class Coin:
 class Sale:
     """An order."""
 
-    who: str
+    buyer: str
     total: int
     credit_used: int
     charged: int
@@ -170,9 +170,9 @@ class Model:
         back = 0 if sale.keeps else left
         self.spent += sale.held - back
         sale.held = 0
-        to_account = min(sale.charged, back, self.owed[sale.who])
-        self.owed[sale.who] -= to_account
-        self._give(sale.who, back - to_account)
+        to_account = min(sale.charged, back, self.owed[sale.buyer])
+        self.owed[sale.buyer] -= to_account
+        self._give(sale.buyer, back - to_account)
 
     # What follows.
 
@@ -198,7 +198,7 @@ class Model:
         coin.booked, coin.to_order = True, min(coin.sats, max(lacking, 0))
         self.received += coin.sats
         sale.held += coin.to_order
-        self._give(sale.who, coin.sats - coin.to_order)
+        self._give(sale.buyer, coin.sats - coin.to_order)
         self._if_all_is_held(sale)
 
     def _take_back(self, coin: Coin, sale: Sale) -> None:
@@ -209,11 +209,11 @@ class Model:
             sale.held -= coin.to_order
             rest -= coin.to_order
         elif sale.status in {"created", "submitted", "filled"}:
-            self.receivable[sale.who] += coin.to_order
+            self.receivable[sale.buyer] += coin.to_order
             rest -= coin.to_order
-        taken = min(rest, self.credit[sale.who])
-        self.credit[sale.who] -= taken
-        self.receivable[sale.who] += rest - taken
+        taken = min(rest, self.credit[sale.buyer])
+        self.credit[sale.buyer] -= taken
+        self.receivable[sale.buyer] += rest - taken
         if self._is_reversible(sale) and sale.held < sale.total:
             sale.status, sale.paid_at, sale.try_at = "waiting_payment", None, None
             again = max(self.now, sale.expires)
@@ -268,7 +268,7 @@ class Model:
                 self.received += sale.promised
                 sale.promised = 0
             sale.status = "created"
-            self._give(sale.who, sale.held - sale.total)
+            self._give(sale.buyer, sale.held - sale.total)
             sale.held = sale.total
 
     def pay_bill(self, who: str, sats: int) -> bool:
@@ -282,11 +282,11 @@ class Model:
         went_back = sale.invoice == "cancelled" and sale.held < sale.total
         if sale.promised or went_back:
             sale.paid_at = None
-        to_account = min(sale.charged, sale.held - sale.promised, self.owed[sale.who])
-        before = self.credit[sale.who]
-        self.owed[sale.who] -= to_account
-        self._give(sale.who, sale.held - sale.promised - to_account)
-        sale.refund = self.credit[sale.who] - before
+        to_account = min(sale.charged, sale.held - sale.promised, self.owed[sale.buyer])
+        before = self.credit[sale.buyer]
+        self.owed[sale.buyer] -= to_account
+        self._give(sale.buyer, sale.held - sale.promised - to_account)
+        sale.refund = self.credit[sale.buyer] - before
         sale.held = sale.promised = 0
         sale.status = status
         if sale.invoice in {"open", "held"}:

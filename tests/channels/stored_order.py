@@ -11,10 +11,10 @@ from leyden.base.rules.accounts import Organization
 from leyden.base.rules.units import Sats
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import AuctionTerms, Channel, Terms, quote
-from leyden.channels.shop import CLOSING, EXPIRY, TICKET, WITHDRAWAL
+from leyden.channels.services import CLOSING, EXPIRY, TICKET, WITHDRAWAL
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.values import replace
 from tests.conftest import NOW
@@ -27,7 +27,7 @@ def an_order(number: int) -> Order:
     return Order(
         id=f"00000000-0000-4000-8000-{number:012d}FO",
         organization_id="harbour",
-        status=Status.WAITING_PAYMENT,
+        status=OrderStatus.WAITING_PAYMENT,
         created=NOW,
         expires=NOW,
         quote=QUOTE,
@@ -58,12 +58,14 @@ class StoredOrder:
             await tx.accounts.add(Organization(id=HARBOUR, name=HARBOUR, created=NOW))
             await tx.orders.add(order)
             work = await UnitOfWork.load(tx, [order.id], now=NOW)
-            for place, sats in balances.items():
-                source, target = (place, "promo") if sats < 0 else ("promo", place)
+            for position, sats in balances.items():
+                source, target = (
+                    (position, "promo") if sats < 0 else ("promo", position)
+                )
                 work.post(
                     [
                         Entry(
-                            key=f"before:{place}",
+                            key=f"before:{position}",
                             what=Reason.CORRECTION,
                             source=source,
                             target=target,

@@ -13,7 +13,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels import invoices, outputs
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import (
     Invoice,
     InvoiceState,
@@ -22,7 +22,7 @@ from leyden.channels.rules.payments import (
     Output,
     OutputState,
 )
-from leyden.channels.shop import CLOSING, EXPIRY, ShopSettings
+from leyden.channels.services import CLOSING, EXPIRY, ChannelSettings
 from leyden.values import replace
 from tests.channels.stored_order import (
     CREDIT,
@@ -37,7 +37,7 @@ from tests.channels.stored_order import (
 )
 
 PRICE = QUOTE.total_fee
-RULES = ShopSettings()
+RULES = ChannelSettings()
 OUTPUT = Output(
     outpoint=Outpoint("ab" * 32, 3),
     address=ORDER.onchain_address,
@@ -49,7 +49,7 @@ KNOWN = KnownOutput(
     order_id=ORDER.id,
     sats=OUTPUT.sats,
     state=OutputState.SEEN,
-    seen=LATER,
+    first_seen=LATER,
 )
 KEY = f"chain:{'ab' * 32}:3#1"
 BOOKED = replace(KNOWN, state=OutputState.BOOKED, bookings=1, to_order=PRICE)
@@ -65,7 +65,7 @@ async def see(
             outputs.record(work, order, output, RULES)
 
 
-async def kept(stored_order: StoredOrder) -> list[KnownOutput]:
+async def stored_outputs(stored_order: StoredOrder) -> list[KnownOutput]:
     return await stored_order.database.reader.outputs.of_order(ORDER.id)
 
 
@@ -85,14 +85,14 @@ async def test_an_output_is_seen_then_booked_then_buried(
     await stored_order.have(ORDER, {})
     await see(stored_order, -1)
     await see(stored_order, 1, sats=0)
-    assert await kept(stored_order) == []
+    assert await stored_outputs(stored_order) == []
     await see(stored_order, 0)
-    assert await kept(stored_order) == [KNOWN]
+    assert await stored_outputs(stored_order) == [KNOWN]
     async with stored_order.deciding() as (work, order):
         assert outputs.confirming(work, order, {OUTPUT.outpoint}) == OUTPUT.sats
         assert outputs.confirming(work, order, set()) == 0
     await see(stored_order, 1, 1)
-    assert await kept(stored_order) == [BOOKED]
+    assert await stored_outputs(stored_order) == [BOOKED]
     assert await stored_order.written() == [
         received(key=KEY, what=Reason.PAYMENT, target=HELD, sats=PRICE),
         received(
@@ -102,11 +102,15 @@ async def test_an_output_is_seen_then_booked_then_buried(
     async with stored_order.deciding() as (work, order):
         assert outputs.confirming(work, order, {OUTPUT.outpoint}) == 0
     await see(stored_order, RULES.buried - 1)
-    assert await kept(stored_order) == [BOOKED]
+    assert await stored_outputs(stored_order) == [BOOKED]
     await see(stored_order, RULES.buried)
-    assert await kept(stored_order) == [replace(BOOKED, state=OutputState.BURIED)]
+    assert await stored_outputs(stored_order) == [
+        replace(BOOKED, state=OutputState.BURIED)
+    ]
     await see(stored_order, 1)
-    assert await kept(stored_order) == [replace(BOOKED, state=OutputState.BURIED)]
+    assert await stored_outputs(stored_order) == [
+        replace(BOOKED, state=OutputState.BURIED)
+    ]
     assert len(await stored_order.written()) == 2
 
 
@@ -133,7 +137,7 @@ def test_the_larger_of_order_and_output_says_how_deep_it_has_to_lie(
 async def test_a_single_satoshi_counts(stored_order: StoredOrder) -> None:
     await stored_order.have(ORDER, {})
     await see(stored_order, 1, sats=1)
-    assert [each.to_order for each in await kept(stored_order)] == [1]
+    assert [each.to_order for each in await stored_outputs(stored_order)] == [1]
 
 
 async def test_another_story_of_an_output_changes_nothing(
@@ -142,7 +146,7 @@ async def test_another_story_of_an_output_changes_nothing(
     await stored_order.have(ORDER, {})
     await see(stored_order, 0)
     await see(stored_order, 1, sats=OUTPUT.sats + 1)
-    assert await kept(stored_order) == [KNOWN]
+    assert await stored_outputs(stored_order) == [KNOWN]
     assert await stored_order.written() == []
     assert await stored_order.found() == [("treasury.differs", str(OUTPUT.outpoint))]
 
@@ -150,17 +154,17 @@ async def test_another_story_of_an_output_changes_nothing(
 @pytest.mark.parametrize(
     ("status", "held", "to_order", "credited", "what"),
     [
-        (Status.WAITING_PAYMENT, 0, PRICE, 100, Reason.SURPLUS),
-        (Status.WAITING_PAYMENT, PRICE - 1, 1, PRICE + 99, Reason.SURPLUS),
-        (Status.WAITING_PAYMENT, PRICE, 0, PRICE + 100, Reason.LATE),
-        (Status.WAITING_PAYMENT, PRICE + 1, 0, PRICE + 100, Reason.LATE),
-        (Status.CREATING, PRICE - 1, 0, PRICE + 100, Reason.LATE),
-        (Status.EXPIRED, 0, 0, PRICE + 100, Reason.LATE),
+        (OrderStatus.WAITING_PAYMENT, 0, PRICE, 100, Reason.SURPLUS),
+        (OrderStatus.WAITING_PAYMENT, PRICE - 1, 1, PRICE + 99, Reason.SURPLUS),
+        (OrderStatus.WAITING_PAYMENT, PRICE, 0, PRICE + 100, Reason.LATE),
+        (OrderStatus.WAITING_PAYMENT, PRICE + 1, 0, PRICE + 100, Reason.LATE),
+        (OrderStatus.CREATING, PRICE - 1, 0, PRICE + 100, Reason.LATE),
+        (OrderStatus.EXPIRED, 0, 0, PRICE + 100, Reason.LATE),
     ],
 )
 async def test_an_order_is_given_what_it_lacks(
     stored_order: StoredOrder,
-    status: Status,
+    status: OrderStatus,
     held: int,
     to_order: int,
     credited: int,
@@ -170,7 +174,9 @@ async def test_an_order_is_given_what_it_lacks(
         ORDER.with_changes(status=status), {HELD: held} if held else {}
     )
     await see(stored_order, 1)
-    assert await kept(stored_order) == [replace(BOOKED, to_order=Sats(to_order))]
+    assert await stored_outputs(stored_order) == [
+        replace(BOOKED, to_order=Sats(to_order))
+    ]
     hold = received(key=KEY, what=Reason.PAYMENT, target=HELD, sats=Sats(to_order))
     assert await stored_order.written() == [
         *([hold] if to_order else []),
@@ -183,22 +189,24 @@ async def test_what_the_chain_takes_back_is_booked_again_under_another_key(
 ) -> None:
     await stored_order.have(ORDER, {})
     await see(stored_order, 1, 0)
-    assert await kept(stored_order) == [replace(BOOKED, state=OutputState.SEEN)]
+    assert await stored_outputs(stored_order) == [
+        replace(BOOKED, state=OutputState.SEEN)
+    ]
     assert (await stored_order.written())[2:] == [
         reversed_("", HELD, PRICE),
         reversed_(":rest:credit", CREDIT, 100),
     ]
     await see(stored_order, 1)
-    assert await kept(stored_order) == [replace(BOOKED, bookings=2)]
+    assert await stored_outputs(stored_order) == [replace(BOOKED, bookings=2)]
     assert (await stored_order.written())[4].key == KEY.replace("#1", "#2")
     await see(stored_order, -1)
-    assert await kept(stored_order) == [
+    assert await stored_outputs(stored_order) == [
         replace(BOOKED, bookings=2, state=OutputState.GONE)
     ]
     assert await stored_order.all_due() == {}
 
 
-async def later(stored_order: StoredOrder, status: Status) -> None:
+async def later(stored_order: StoredOrder, status: OrderStatus) -> None:
     """Book the output, and let the order go on."""
     await stored_order.have(ORDER, {})
     await see(stored_order, 1)
@@ -209,9 +217,9 @@ async def later(stored_order: StoredOrder, status: Status) -> None:
 async def test_an_order_whose_payment_is_taken_back_waits_again(
     stored_order: StoredOrder,
 ) -> None:
-    await later(stored_order, Status.CREATING)
+    await later(stored_order, OrderStatus.CREATING)
     await see(stored_order, 0)
-    assert (await stored_order.order()).status is Status.WAITING_PAYMENT
+    assert (await stored_order.order()).status is OrderStatus.WAITING_PAYMENT
     assert await stored_order.all_due() == {EXPIRY: LATER}
     assert (await stored_order.written())[2:] == [
         reversed_("", HELD, PRICE),
@@ -222,18 +230,18 @@ async def test_an_order_whose_payment_is_taken_back_waits_again(
 async def test_who_has_the_ticket_owes_it_and_gives_the_rest_back(
     stored_order: StoredOrder,
 ) -> None:
-    await later(stored_order, Status.CREATED)
+    await later(stored_order, OrderStatus.CREATED)
     await see(stored_order, 0)
-    assert (await stored_order.order()).status is Status.CREATED
+    assert (await stored_order.order()).status is OrderStatus.CREATED
     assert (await stored_order.written())[2:] == [
         reversed_(":order:receivable", ledger.receivable(HARBOUR), PRICE),
         reversed_(":rest:credit", CREDIT, 100),
     ]
 
 
-@pytest.mark.parametrize("status", [Status.CREATING, Status.CREATED])
+@pytest.mark.parametrize("status", [OrderStatus.CREATING, OrderStatus.CREATED])
 async def test_a_direct_order_that_was_not_asked_for_waits_for_its_payment_again(
-    stored_order: StoredOrder, status: Status
+    stored_order: StoredOrder, status: OrderStatus
 ) -> None:
     """Nobody has anything yet, so nobody owes it."""
     await stored_order.have(DIRECT, {})
@@ -241,7 +249,7 @@ async def test_a_direct_order_that_was_not_asked_for_waits_for_its_payment_again
     async with stored_order.deciding() as (work, order):
         work.change(order.with_changes(status=status))
     await see(stored_order, 0)
-    assert (await stored_order.order()).status is Status.WAITING_PAYMENT
+    assert (await stored_order.order()).status is OrderStatus.WAITING_PAYMENT
     assert (await stored_order.written())[2:] == [
         reversed_("", HELD, PRICE),
         reversed_(":rest:credit", CREDIT, 100),
@@ -254,9 +262,9 @@ async def test_a_direct_order_that_was_asked_for_is_owed(
     await stored_order.have(DIRECT, {})
     await see(stored_order, 1)
     async with stored_order.deciding() as (work, order):
-        work.change(order.with_changes(status=Status.SUBMITTED))
+        work.change(order.with_changes(status=OrderStatus.SUBMITTED))
     await see(stored_order, 0)
-    assert (await stored_order.order()).status is Status.SUBMITTED
+    assert (await stored_order.order()).status is OrderStatus.SUBMITTED
     assert (await stored_order.written())[2:] == [
         reversed_(":order:receivable", ledger.receivable(HARBOUR), PRICE),
         reversed_(":rest:credit", CREDIT, 100),
@@ -266,7 +274,7 @@ async def test_a_direct_order_that_was_asked_for_is_owed(
 async def test_what_became_credit_is_taken_from_there_and_then_owed(
     stored_order: StoredOrder,
 ) -> None:
-    await stored_order.have(ORDER.with_changes(status=Status.EXPIRED), {})
+    await stored_order.have(ORDER.with_changes(status=OrderStatus.EXPIRED), {})
     await see(stored_order, 1)
     async with stored_order.deciding() as (work, _):
         work.post(
@@ -294,7 +302,7 @@ async def test_what_all_is_held_for_waits_for_no_part_of_it(
     await stored_order.have(ORDER, {HELD: 1})
     await see(stored_order, 1)
     async with stored_order.deciding() as (work, order):
-        work.change(order.with_changes(status=Status.CREATING))
+        work.change(order.with_changes(status=OrderStatus.CREATING))
         work.post(
             [
                 Entry(
@@ -307,7 +315,7 @@ async def test_what_all_is_held_for_waits_for_no_part_of_it(
             ]
         )
     await see(stored_order, 0)
-    assert (await stored_order.order()).status is Status.CREATING
+    assert (await stored_order.order()).status is OrderStatus.CREATING
 
 
 async def tell(stored_order: StoredOrder, state: InvoiceState, sats: int = 0) -> Order:
@@ -325,13 +333,13 @@ HELD_ORDER = ORDER.with_changes(
 @pytest.mark.parametrize(
     ("status", "target", "what", "key"),
     [
-        (Status.WAITING_PAYMENT, HELD, Reason.PAYMENT, ""),
-        (Status.CREATING, CREDIT, Reason.LATE, ":credit"),
-        (Status.EXPIRED, CREDIT, Reason.LATE, ":credit"),
+        (OrderStatus.WAITING_PAYMENT, HELD, Reason.PAYMENT, ""),
+        (OrderStatus.CREATING, CREDIT, Reason.LATE, ":credit"),
+        (OrderStatus.EXPIRED, CREDIT, Reason.LATE, ":credit"),
     ],
 )
 async def test_a_settled_invoice_is_booked_once(
-    stored_order: StoredOrder, status: Status, target: str, what: Reason, key: str
+    stored_order: StoredOrder, status: OrderStatus, target: str, what: Reason, key: str
 ) -> None:
     given = ORDER.with_changes(status=status)
     await stored_order.have(given, {})
@@ -353,10 +361,10 @@ async def test_a_settled_invoice_is_booked_once(
 async def test_a_held_payment_that_is_settled_is_received_as_it_was_held(
     stored_order: StoredOrder, sats: int, logged: pytest.LogCaptureFixture
 ) -> None:
-    given = HELD_ORDER.with_changes(status=Status.CREATED)
+    given = HELD_ORDER.with_changes(status=OrderStatus.CREATED)
     await stored_order.have(given, {})
-    told = await tell(stored_order, InvoiceState.SETTLED, sats)
-    assert told == given.with_changes(invoice=InvoiceState.SETTLED)
+    answer = await tell(stored_order, InvoiceState.SETTLED, sats)
+    assert answer == given.with_changes(invoice=InvoiceState.SETTLED)
     assert ("a different amount than it held" in logged.text) == (sats != PRICE)
     differs = [("treasury.differs", ORDER.id)]
     assert await stored_order.found() == (differs if sats != PRICE else [])
@@ -379,8 +387,8 @@ async def test_an_invoice_that_nobody_paid_is_cancelled_and_that_is_all(
     assert await tell(stored_order, InvoiceState.MISSING) == ORDER
     assert "does not know" not in logged.text  # it ran out, and lnd may have deleted it
     assert await stored_order.found() == []
-    told = await tell(stored_order, InvoiceState.CANCELLED)
-    assert told == ORDER.with_changes(invoice=InvoiceState.CANCELLED)
+    answer = await tell(stored_order, InvoiceState.CANCELLED)
+    assert answer == ORDER.with_changes(invoice=InvoiceState.CANCELLED)
     assert await stored_order.written() == []
 
 
@@ -390,7 +398,7 @@ async def test_an_invoice_is_an_alarm_when_the_treasury_does_not_know_it(
     invoice: InvoiceState,
     logged: pytest.LogCaptureFixture,
 ) -> None:
-    given = HELD_ORDER.with_changes(invoice=invoice, status=Status.CREATING)
+    given = HELD_ORDER.with_changes(invoice=invoice, status=OrderStatus.CREATING)
     if invoice is InvoiceState.OPEN:
         given = replace(ORDER, expires=LATER + timedelta(minutes=1))
     await stored_order.have(given, {})
@@ -411,10 +419,10 @@ async def test_a_held_payment_that_is_handed_back_ends_its_order(
     stored_order: StoredOrder,
 ) -> None:
     await stored_order.have(
-        HELD_ORDER.with_changes(status=Status.CREATING), {HELD: PRICE}
+        HELD_ORDER.with_changes(status=OrderStatus.CREATING), {HELD: PRICE}
     )
     assert await tell(stored_order, InvoiceState.CANCELLED) == HELD_ORDER.with_changes(
-        status=Status.FAILED, invoice=InvoiceState.CANCELLED, paid_at=None
+        status=OrderStatus.FAILED, invoice=InvoiceState.CANCELLED, paid_at=None
     )
     assert await stored_order.all_due() == {CLOSING: LATER}
     (entry,) = await stored_order.written()
@@ -424,7 +432,7 @@ async def test_a_held_payment_that_is_handed_back_ends_its_order(
 async def test_a_held_payment_that_is_handed_back_later_is_held_no_more(
     stored_order: StoredOrder,
 ) -> None:
-    given = HELD_ORDER.with_changes(status=Status.CREATED)
+    given = HELD_ORDER.with_changes(status=OrderStatus.CREATED)
     await stored_order.have(given, {HELD: PRICE})
     assert await tell(stored_order, InvoiceState.CANCELLED) == given.with_changes(
         invoice=InvoiceState.CANCELLED, htlc_sats=Sats(0)

@@ -11,14 +11,14 @@ from leyden.base.tasks.work import Work
 from leyden.channels import checkout
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import Invoice, InvoiceState, Outpoint, Output
-from leyden.channels.shop import CLOSING, OPENING, TICKET, ShopSettings
+from leyden.channels.services import CLOSING, OPENING, TICKET, ChannelSettings
 from leyden.channels.tickets.ticket_source import TicketMaker, wait_for_ticket
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden.values import replace
 from tests.channels import test_direct_channels as direct
-from tests.channels.shop_harness import LIGHTHOUSE, ShopHarness, request_of
+from tests.channels.orders_harness import LIGHTHOUSE, OrdersHarness, request_of
 from tests.channels.stored_order import (
     HARBOUR,
     HELD,
@@ -31,12 +31,12 @@ from tests.channels.stored_order import (
 
 PRICE = QUOTE.total_fee
 PROMISE = f"lightning:{ORDER.payment_hash}:promise"
-PAID = ORDER.with_changes(status=Status.CREATING, paid_at=LATER, offered=True)
+PAID = ORDER.with_changes(status=OrderStatus.CREATING, paid_at=LATER, offered=True)
 
 
-async def hear(stored_order: StoredOrder, told: Invoice | Output) -> Order:
+async def hear(stored_order: StoredOrder, answer: Invoice | Output) -> Order:
     async with stored_order.deciding() as (work, order):
-        checkout.decide(work, order.id, told, ShopSettings(), SOURCES)
+        checkout.decide(work, order.id, answer, ChannelSettings(), SOURCES)
     return await stored_order.order()
 
 
@@ -93,8 +93,8 @@ async def test_a_payment_that_was_settled_is_not_held_again(
 @pytest.mark.parametrize(
     ("given", "sats"),
     [
-        (ORDER.with_changes(status=Status.CREATING), PRICE),
-        (ORDER.with_changes(status=Status.EXPIRED), PRICE),
+        (ORDER.with_changes(status=OrderStatus.CREATING), PRICE),
+        (ORDER.with_changes(status=OrderStatus.EXPIRED), PRICE),
         (ORDER.with_changes(invoice=InvoiceState.CANCELLED), PRICE),
         (replace(ORDER, invoice=None), PRICE),
         (ORDER, 0),
@@ -125,7 +125,7 @@ async def test_an_order_that_is_paid_on_chain_closes_its_invoice(
     assert await hear(stored_order, deep) == PAID
     assert await stored_order.all_due() == {CLOSING: LATER, TICKET: LATER}
     assert await stored_order.database.reader.moves.of_order(ORDER.id) == [
-        (Status.WAITING_PAYMENT, Status.CREATING)
+        (OrderStatus.WAITING_PAYMENT, OrderStatus.CREATING)
     ]
 
 
@@ -143,7 +143,7 @@ async def test_what_is_settled_without_having_been_held_pays_too(
 
 
 async def test_what_a_ticket_does_not_cost_becomes_credit_once_it_is_there(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order), PRICE + 500)
@@ -177,7 +177,7 @@ async def test_what_a_ticket_does_not_cost_becomes_credit_once_it_is_there(
 
 
 async def test_the_auction_is_waited_for_since_the_payment(
-    harness: ShopHarness, logged: pytest.LogCaptureFixture
+    harness: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     order = await harness.create()
     harness.now += timedelta(minutes=10)
@@ -186,8 +186,8 @@ async def test_the_auction_is_waited_for_since_the_payment(
     await harness.hear()
     last = harness.now + harness.rules.ticket_patience
     for now, status in (
-        (last - timedelta(microseconds=1), Status.CREATING),
-        (last, Status.FAILED),
+        (last - timedelta(microseconds=1), OrderStatus.CREATING),
+        (last, OrderStatus.FAILED),
     ):
         harness.now = now
         async with harness.database.transaction() as tx:
@@ -200,46 +200,46 @@ async def test_the_auction_is_waited_for_since_the_payment(
 
 
 async def test_what_is_told_of_one_order_at_once_is_booked_in_its_order(
-    harness: ShopHarness, logged: pytest.LogCaptureFixture
+    harness: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     """Held, and cancelled again: the other way round it would be held for good."""
     order, other = await harness.create(), await harness.create(who=LIGHTHOUSE)
-    told = partial(Invoice, payment_hash=order.payment_hash)
+    answer = partial(Invoice, payment_hash=order.payment_hash)
     await checkout.record_payments(
-        harness.shop,
+        harness.channels,
         [
-            told(state=InvoiceState.ACCEPTED, sats=PRICE),
+            answer(state=InvoiceState.ACCEPTED, sats=PRICE),
             Invoice(
                 payment_hash=other.payment_hash, state=InvoiceState.ACCEPTED, sats=PRICE
             ),
-            told(state=InvoiceState.CANCELLED),
+            answer(state=InvoiceState.CANCELLED),
         ],
         now=LATER,
     )
     assert "one by one" not in logged.text
-    assert await harness.status(order) is Status.FAILED
-    assert await harness.status(other) is Status.CREATING
+    assert await harness.status(order) is OrderStatus.FAILED
+    assert await harness.status(other) is OrderStatus.CREATING
     assert (await harness.get(other)).paid_at == LATER
 
 
 async def test_tickets_that_come_together_are_kept_together(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
-    made = TicketMaker(harness.shop)
+    made = TicketMaker(harness.channels)
     paid = [await harness.create() for _ in range(3)]
     for order in paid:
         harness.payments.pay(request_of(order))
     await harness.hear()
     async with harness.database.transaction() as tx:
         until = harness.now + timedelta(seconds=30)
-        claims = await tx.tasks.claim(TICKET, now=harness.now, until=until, most=3)
+        claims = await tx.tasks.claim(TICKET, now=harness.now, until=until, limit=3)
     await asyncio.gather(*(made.make(Work(harness.database, each)) for each in claims))
-    assert {await harness.status(order) for order in paid} == {Status.CREATED}
+    assert {await harness.status(order) for order in paid} == {OrderStatus.CREATED}
     assert await harness.database.reader.tasks.next_due(TICKET, now=until) is None
 
 
 async def test_a_channel_of_the_sellers_own_needs_no_ticket(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     harness.seller.fill([3_000_000])
     await harness.give_credit(direct.PRICE)
@@ -250,29 +250,31 @@ async def test_a_channel_of_the_sellers_own_needs_no_ticket(
 
 
 async def test_whoever_has_paid_is_shown_the_ticket_once_it_is_made(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     harness.rules = replace(harness.rules, answer_waits=timedelta(minutes=1))
     await harness.give_credit(PRICE)
     order = await harness.create()
-    assert order.status is Status.CREATING
-    shown = asyncio.create_task(wait_for_ticket(harness.shop, order))
+    assert order.status is OrderStatus.CREATING
+    shown = asyncio.create_task(wait_for_ticket(harness.channels, order))
     await asyncio.sleep(0.02)  # it has looked, and looks again
     await harness.settle_down()
     async with asyncio.timeout(10):
         assert await shown == await harness.get(order)
-    assert (await shown).status is Status.CREATED
+    assert (await shown).status is OrderStatus.CREATED
 
 
 async def test_after_a_while_nobody_waits_for_a_ticket_any_longer(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     harness.rules = replace(harness.rules, answer_waits=timedelta(milliseconds=10))
     await harness.give_credit(PRICE)
     order = await harness.create()
     async with asyncio.timeout(10):
-        assert (await wait_for_ticket(harness.shop, order)).status is Status.CREATING
+        assert (
+            await wait_for_ticket(harness.channels, order)
+        ).status is OrderStatus.CREATING
     await harness.settle_down()
     # Who has one is shown it as it is, and the database is not asked.
     made = await harness.get(order)
-    assert await wait_for_ticket(harness.shop, made) is made
+    assert await wait_for_ticket(harness.channels, made) is made

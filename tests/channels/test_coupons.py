@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from leyden.base.rules.accounts import Membership, Person, Role
-from leyden.base.rules.units import EVERY_SAT, Sats
+from leyden.base.rules.units import MAX_SATS, Sats
 from leyden.channels.money import credit
 from leyden.channels.money.rules.coupons import Coupon
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
 from leyden.errors import Malformed, NotFound, RightsChanged, TooMany
-from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness
+from tests.channels.orders_harness import HARBOUR, LIGHTHOUSE, OrdersHarness
 from tests.conftest import NOW
 
 ALICE = "operator:alice"
@@ -21,7 +21,7 @@ NOBODY = "user:who was removed"
 WRONG = "0a1b2c3d-0000-4000-8000-000000000000FC"
 
 
-async def issue(harness: ShopHarness, **asked: Any) -> list[Coupon]:
+async def issue(harness: OrdersHarness, **request: Any) -> list[Coupon]:
     usual: dict[str, Any] = {
         "sats": 21_000,
         "count": 1,
@@ -31,31 +31,31 @@ async def issue(harness: ShopHarness, **asked: Any) -> list[Coupon]:
         "actor": ALICE,
     }
     return await credit.issue_coupons(
-        harness.database, **usual | asked, now=harness.now
+        harness.database, **usual | request, now=harness.now
     )
 
 
 async def redeem(
-    harness: ShopHarness, coupon_id: str, **more: Any
+    harness: OrdersHarness, coupon_id: str, **more: Any
 ) -> tuple[Sats, Sats]:
     usual: dict[str, Any] = {"actor": ALICE, "now": harness.now}
     return await credit.redeem(harness.database, HARBOUR, coupon_id, **usual | more)
 
 
 async def test_they_are_as_they_were_asked_for_and_it_is_known_who_asked(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     expires = harness.now + timedelta(seconds=1)
-    asked: dict[str, Any] = {
+    request: dict[str, Any] = {
         "organization_id": HARBOUR,
         "expires": expires,
         "note": "for the storm",
     }
-    issued = await issue(harness, count=2, **asked)
+    issued = await issue(harness, count=2, **request)
     assert len({each.id for each in issued}) == 2
     for each in issued:
         assert each == Coupon(
-            id=each.id, sats=Sats(21_000), created=harness.now, **asked
+            id=each.id, sats=Sats(21_000), created=harness.now, **request
         )
     found = await credit.coupons(harness.database, HARBOUR)
     assert sorted(found, key=lambda each: each.id) == sorted(
@@ -63,7 +63,7 @@ async def test_they_are_as_they_were_asked_for_and_it_is_known_who_asked(
     )
     harness.now += timedelta(seconds=1)
     await issue(harness)
-    anyones, harbours = await harness.database.reader.audit.latest(most=2)
+    anyones, harbours = await harness.database.reader.audit.latest(limit=2)
     assert (harbours.at, harbours.actor) == (NOW, ALICE)
     assert harbours.action == anyones.action == "coupons issued"
     assert (harbours.subject, harbours.organization_id) == (HARBOUR, HARBOUR)
@@ -72,25 +72,25 @@ async def test_they_are_as_they_were_asked_for_and_it_is_known_who_asked(
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "request",
     [
         {"sats": 1},
-        {"sats": int(EVERY_SAT)},
+        {"sats": int(MAX_SATS)},
         {"count": 10_000},
         {"note": "n" * 500},
     ],
 )
 async def test_the_most_and_the_least_are_issued(
-    harness: ShopHarness, asked: dict[str, Any]
+    harness: OrdersHarness, request: dict[str, Any]
 ) -> None:
-    assert len(await issue(harness, **asked)) == asked.get("count", 1)
+    assert len(await issue(harness, **request)) == request.get("count", 1)
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("request", "why"),
     [
         ({"sats": 0}, "amount: must be a number"),
-        ({"sats": int(EVERY_SAT) + 1}, "amount: must be a number"),
+        ({"sats": int(MAX_SATS) + 1}, "amount: must be a number"),
         ({"count": 0}, "count: must be from 1 to 10000"),
         ({"count": 10_001}, "count: must be from 1 to 10000"),
         ({"note": "n" * 501}, "note: must have at most 500"),
@@ -98,13 +98,13 @@ async def test_the_most_and_the_least_are_issued(
     ],
 )
 async def test_what_cannot_be_is_not_issued(
-    harness: ShopHarness, asked: dict[str, Any], why: str
+    harness: OrdersHarness, request: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(Malformed, match=why):
-        await issue(harness, **asked)
+        await issue(harness, **request)
 
 
-async def test_neither_for_nobody_nor_by_nobody(harness: ShopHarness) -> None:
+async def test_neither_for_nobody_nor_by_nobody(harness: OrdersHarness) -> None:
     with pytest.raises(NotFound):
         await issue(harness, organization_id="nobody")
     with pytest.raises(NotFound):
@@ -112,7 +112,7 @@ async def test_neither_for_nobody_nor_by_nobody(harness: ShopHarness) -> None:
 
 
 async def test_what_is_redeemed_is_booked_under_the_coupon(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     (coupon,) = await issue(harness)
     with pytest.raises(RightsChanged):
@@ -132,7 +132,7 @@ async def test_what_is_redeemed_is_booked_under_the_coupon(
 
 
 async def test_the_request_that_claimed_a_coupon_is_answered_again(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     (coupon,) = await issue(harness)
     assert await redeem(harness, coupon.id, request_id="first") == (21_000, 21_000)
@@ -161,7 +161,7 @@ async def test_the_request_that_claimed_a_coupon_is_answered_again(
     ("role", "may"), [(Role.BILLING, True), (Role.DEVELOPER, False)]
 )
 async def test_a_person_redeems_who_may_spend(
-    harness: ShopHarness,
+    harness: OrdersHarness,
     role: Role,
     may: bool,  # noqa: FBT001
 ) -> None:
@@ -180,7 +180,7 @@ async def test_a_person_redeems_who_may_spend(
 
 
 async def test_who_guesses_waits_until_an_hour_after_the_first_guess(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     (coupon,) = await issue(harness)
     for _ in range(credit.GUESSES_PER_HOUR):
@@ -195,7 +195,7 @@ async def test_who_guesses_waits_until_an_hour_after_the_first_guess(
     assert await redeem(harness, coupon.id) == (21_000, 21_000)
 
 
-async def test_one_guess_less_is_allowed(harness: ShopHarness) -> None:
+async def test_one_guess_less_is_allowed(harness: OrdersHarness) -> None:
     (coupon,) = await issue(harness)
     for _ in range(2):
         with pytest.raises(NotFound):

@@ -13,11 +13,11 @@ from leyden.channels.rules.pricing import Channel
 from leyden.errors import Conflict, OverLimit, SellerAway, SoldOut
 from tests.channels.direct_model import LOCK, DirectModel, Sellers
 from tests.channels.model import Model
-from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, request_of
-from tests.channels.test_model import MOST_ORDERS, TEAMS, Shopping, shopping_on, walk
-from tests.events.told import types_told
+from tests.channels.orders_harness import HARBOUR, LIGHTHOUSE, request_of
+from tests.channels.test_model import MAX_ORDERS, TEAMS, Ordering, ordering_on, walk
+from tests.events.stored_events import stored_types
 
-COINS = MOST_ORDERS  # in each of which one channel fits
+COINS = MAX_ORDERS  # in each of which one channel fits
 COIN, CAPACITY = Sats(1_150_000), Sats(1_000_000)
 _KEYS = [f"02{number:064x}" for number in range(4)]
 # An organization orders for its own nodes: which of two that wait for the same node
@@ -26,7 +26,7 @@ PEERS = {HARBOUR: _KEYS[:2], LIGHTHOUSE: _KEYS[2:]}
 REFUSALS = (Conflict, OverLimit, SoldOut, SellerAway)
 
 
-class DirectShopping(Shopping):
+class DirectOrdering(Ordering):
     """Channels to named nodes beside those with tickets, and a seller's bad days."""
 
     model: DirectModel
@@ -43,22 +43,22 @@ class DirectShopping(Shopping):
 
     # Rules.
 
-    @precondition(lambda self: len(self.orders) < MOST_ORDERS)
+    @precondition(lambda self: len(self.orders) < MAX_ORDERS)
     @rule(who=TEAMS, first=st.booleans(), pays=st.booleans())
     def create_direct(self, *, who: str, first: bool, pays: bool) -> None:
         peer = PEERS[who][first]
         channel = Channel(capacity=CAPACITY, node_key=peer)
         offer = self.run(
-            sources.quote(self.harness.shop, who, channel, now=self.harness.now)
+            sources.quote(self.harness.channels, who, channel, now=self.harness.now)
         ).quote
-        most_fee = offer.highest_fee_sat_per_vb * 240
+        max_fee = offer.highest_fee_sat_per_vb * 240
         name = f"order {len(self.orders)}"
         expected = self.model.create_direct(
             name,
             who,
             peer,
-            premium=offer.pool_fee - most_fee,
-            most_fee=most_fee,
+            premium=offer.pool_fee - max_fee,
+            max_fee=max_fee,
             total=offer.total_fee,
         )
         try:
@@ -127,11 +127,11 @@ class DirectShopping(Shopping):
         self.harness.seller.height -= 1  # the block that has it comes now
         self.mine(1)
         for _ in range(2):
-            self.run(seller_watch.check(self.harness.shop))
+            self.run(seller_watch.check(self.harness.channels))
         self.model.close_channel(name)
-        told = self.run(types_told(self.database, order.organization_id))
+        printed = self.run(stored_types(self.database, order.organization_id))
         expected = self.model.closed_early[order.organization_id]
-        assert told.count("channel.closed_early") == expected
+        assert printed.count("channel.closed_early") == expected
         self.settled()
 
     @precondition(lambda self: self.unburied() and not self.model.seller.away)
@@ -151,7 +151,7 @@ class DirectShopping(Shopping):
         for blocks in (1, 12, 6):
             self.mine(blocks)
             for _ in range(2):
-                self.run(seller_watch.check(self.harness.shop))
+                self.run(seller_watch.check(self.harness.channels))
             if what == "is lost" and blocks == 12:  # its rival is deep enough
                 self.model.lose(name)
             self._let_go()
@@ -168,7 +168,7 @@ class DirectShopping(Shopping):
 
     def unburied(self) -> list[str]:
         """Those that a reorganisation may undo still; nobody looks at the others."""
-        watched = self.run(self.database.reader.fundings.watched(most=MOST_ORDERS))
+        watched = self.run(self.database.reader.fundings.watched(limit=MAX_ORDERS))
         ids = {each.order_id for each in watched}
         return [each for each in self.open_channels() if self.orders[each].id in ids]
 
@@ -189,7 +189,7 @@ class DirectShopping(Shopping):
         assert len(reserved) == self.model.reserved()
         for name, sale in self.model.direct().items():
             made = seller.opened_for(self.orders[name].id)
-            there = [
+            existing = [
                 "published"
                 if each.published
                 else "unpublished"
@@ -197,24 +197,24 @@ class DirectShopping(Shopping):
                 else "frozen"
                 for each in made
             ]
-            assert there == [sale.opening] * (sale.opening != "none"), name
-            assert sale.status != "filled" or there == ["published"], name
+            assert existing == [sale.opening] * (sale.opening != "none"), name
+            assert sale.status != "filled" or existing == ["published"], name
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def shopping(request: pytest.FixtureRequest, sealer: Any) -> None:
-    shopping_on(DirectShopping, request, sealer)
+def ordering(request: pytest.FixtureRequest, sealer: Any) -> None:
+    ordering_on(DirectOrdering, request, sealer)
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("shopping")
 def test_any_walk_ends_where_the_model_says(request: pytest.FixtureRequest) -> None:
     on_postgres = "postgres" in request.node.name
-    walk(DirectShopping, examples=4 if on_postgres else 20, steps=40)
+    walk(DirectOrdering, examples=4 if on_postgres else 20, steps=40)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(14_400)
 @pytest.mark.usefixtures("shopping")
 def test_two_thousand_long_walks_end_where_the_model_says() -> None:
-    walk(DirectShopping, examples=2_000, steps=60)
+    walk(DirectOrdering, examples=2_000, steps=60)

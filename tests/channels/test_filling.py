@@ -9,7 +9,7 @@ from leyden.channels.holding import fill, undo
 from leyden.channels.rules import ledger
 from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Entry, Reason
-from leyden.channels.rules.orders import Event, Order, Status
+from leyden.channels.rules.orders import Order, OrderEvent, OrderStatus
 from leyden.channels.rules.pricing import ChannelKind
 from leyden.values import replace
 from tests.channels.stored_order import (
@@ -28,7 +28,7 @@ QUOTE = replace(
     pool_fee=Sats(14_163),
     self_chan_balance_fee=Sats(0),
 )
-SUBMITTED = replace(ORDER, status=Status.SUBMITTED, quote=QUOTE)
+SUBMITTED = replace(ORDER, status=OrderStatus.SUBMITTED, quote=QUOTE)
 ASKED = replace(SUBMITTED, quote=replace(QUOTE, channel=TO_A_NODE))  # of the seller
 PRICE = 16_163
 PAID = {
@@ -70,15 +70,15 @@ async def filled(
     stored_order: StoredOrder, order: Order, cost: int, held: int = PRICE, **owes: int
 ) -> list[Entry]:
     """Fill an order of an organization that owes something; give what is booked."""
-    kept = {"owed": ledger.owed(HARBOUR), "receivable": ledger.receivable(HARBOUR)}
-    debts = {kept[name]: -sats for name, sats in owes.items()}
+    stored = {"owed": ledger.owed(HARBOUR), "receivable": ledger.receivable(HARBOUR)}
+    debts = {stored[name]: -sats for name, sats in owes.items()}
     await stored_order.have(order, {HELD: held, **debts})
     async with stored_order.deciding() as (work, found):
         account, payee = PAID[found.kind]
         fill(work, found, a_lease(cost), account=account, payee=payee)
     leases = await stored_order.database.reader.leases.of_orders([ORDER.id])
     assert leases == {ORDER.id: a_lease(cost)}
-    assert (await stored_order.order()).status is Status.FILLED
+    assert (await stored_order.order()).status is OrderStatus.FILLED
     return await stored_order.written()
 
 
@@ -177,21 +177,21 @@ async def undone(
         assert work.holds(found) == 0
     assert await stored_order.order() == failed
     moves = await stored_order.database.reader.moves.of_order(ORDER.id)
-    assert moves[-1] == (Status.FILLED, Status.FAILED)
+    assert moves[-1] == (OrderStatus.FILLED, OrderStatus.FAILED)
     return (await stored_order.written())[len(before) :]
 
 
 def taken_back(sats: int, earned: int) -> list[Entry]:
     return [
         of_the_order(
-            key=f"undone:matched:{ORDER.id}:{place}",
+            key=f"undone:matched:{ORDER.id}:{account}",
             what=what,
-            source=place,
+            source=account,
             target=HELD,
             sats=Sats(each),
             note="the channel can never come",
         )
-        for what, place, each in (
+        for what, account, each in (
             (Reason.AUCTION, ledger.SELLER, sats),
             (Reason.EARNED, ledger.EARNED, earned),
         )
@@ -203,7 +203,9 @@ async def test_what_a_lost_channel_cost_is_credit(stored_order: StoredOrder) -> 
     given = replace(ASKED, credit_refund=Sats(5))
     assert await undone(stored_order, given) == [
         *taken_back(10_000, 2_000),
-        back(key=f"{Event.LOST}:{ORDER.id}:credit", target=CREDIT, sats=Sats(12_000)),
+        back(
+            key=f"{OrderEvent.LOST}:{ORDER.id}:credit", target=CREDIT, sats=Sats(12_000)
+        ),
     ]
     assert (await stored_order.order()).credit_refund == 12_005
 

@@ -19,14 +19,14 @@ from leyden.channels.direct.rules.fundings import (
     WalletTransaction,
 )
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import Outpoint
 from leyden.errors import SellerAway
 from leyden.values import replace
-from tests.channels.shop_harness import HARBOUR, ShopHarness
+from tests.channels.orders_harness import HARBOUR, OrdersHarness
 from tests.channels.test_direct_channels import PEER, PRICE, channel, paid
 from tests.conftest import NOW
-from tests.events.told import types_told
+from tests.events.stored_events import stored_types
 from tests.fakes.channels import FEE_VBYTES
 from tests.fakes.seller import FakeSeller
 
@@ -34,7 +34,7 @@ RULES = FundingRules(bump_after=12, bump_again=6, highest_sat_per_vb=40)
 
 
 @pytest.fixture
-async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
+async def direct(harness: OrdersHarness) -> AsyncIterator[OrdersHarness]:
     harness.rules = replace(harness.rules, fundings=RULES)
     harness.seller.fill([3_000_000, 3_000_000])
     harness.seller.online.add(PEER)
@@ -42,222 +42,235 @@ async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
     await harness.prove()
 
 
-async def filled(shop: ShopHarness) -> Order:
-    order = await paid(shop, await shop.create(channel()))
-    assert order.status is Status.FILLED
+async def filled(direct: OrdersHarness) -> Order:
+    order = await paid(direct, await direct.create(channel()))
+    assert order.status is OrderStatus.FILLED
     return order
 
 
-async def blocks(shop: ShopHarness, number: int) -> None:
+async def blocks(direct: OrdersHarness, number: int) -> None:
     """Find so many blocks, and look after each."""
     for _ in range(number):
-        shop.seller.height += 1
-        await seller_watch.check(shop.shop)
+        direct.seller.height += 1
+        await seller_watch.check(direct.channels)
 
 
-async def watched(shop: ShopHarness) -> Funding:
-    (found,) = await shop.database.reader.fundings.watched()
+async def watched(direct: OrdersHarness) -> Funding:
+    (found,) = await direct.database.reader.fundings.watched()
     return found
 
 
-async def bumps(shop: ShopHarness, order: Order) -> list[KnownBump]:
-    return await shop.database.reader.fundings.bumps_of(order.id)
+async def bumps(direct: OrdersHarness, order: Order) -> list[KnownBump]:
+    return await direct.database.reader.fundings.bumps_of(order.id)
 
 
 async def test_a_confirmed_funding_is_watched_until_it_is_buried(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    order = await filled(shop)
-    assert (await watched(shop)).state is FundingState.UNCONFIRMED
-    await blocks(shop, 1)
-    assert (await watched(shop)).state is FundingState.CONFIRMED
-    await blocks(shop, 99)
-    assert await shop.database.reader.fundings.watched() == []
-    assert await bumps(shop, order) == []
+    order = await filled(direct)
+    assert (await watched(direct)).state is FundingState.UNCONFIRMED
+    await blocks(direct, 1)
+    assert (await watched(direct)).state is FundingState.CONFIRMED
+    await blocks(direct, 99)
+    assert await direct.database.reader.fundings.watched() == []
+    assert await bumps(direct, order) == []
 
 
 async def test_one_whose_block_cannot_be_proven_is_watched_on(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    await filled(shop)
-    shop.seller.proves = False
-    await blocks(shop, 101)
-    assert (await watched(shop)).state is FundingState.CONFIRMED, "and not buried"
-    shop.seller.proves = True
-    await blocks(shop, 1)
-    assert await shop.database.reader.fundings.watched() == []
+    await filled(direct)
+    direct.seller.proves = False
+    await blocks(direct, 101)
+    assert (await watched(direct)).state is FundingState.CONFIRMED, "and not buried"
+    direct.seller.proves = True
+    await blocks(direct, 1)
+    assert await direct.database.reader.fundings.watched() == []
 
 
-async def test_all_that_no_block_has_are_found_however_many(shop: ShopHarness) -> None:
-    first = await filled(shop)
-    await blocks(shop, 1)
-    second = await filled(shop)
+async def test_all_that_no_block_has_are_found_however_many(
+    direct: OrdersHarness,
+) -> None:
+    first = await filled(direct)
+    await blocks(direct, 1)
+    second = await filled(direct)
     for at_a_time in (1, 2, 500):
-        found = await shop.database.reader.fundings.unconfirmed(at_a_time=at_a_time)
+        found = await direct.database.reader.fundings.unconfirmed(at_a_time=at_a_time)
         assert [each.order_id for each in found] == [second.id]
-    assert len(await shop.database.reader.fundings.watched()) == 2
+    assert len(await direct.database.reader.fundings.watched()) == 2
     assert first.id != second.id
 
 
 async def test_one_that_no_block_takes_is_bumped_and_confirms(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.mined_from = 30
-    order = await filled(shop)
-    shop.seller.fee_sat_per_vb = 30
-    await blocks(shop, 11)
-    assert await bumps(shop, order) == []
-    await blocks(shop, 1)
-    (bump,) = await bumps(shop, order)
+    direct.seller.mined_from = 30
+    order = await filled(direct)
+    direct.seller.fee_sat_per_vb = 30
+    await blocks(direct, 11)
+    assert await bumps(direct, order) == []
+    await blocks(direct, 1)
+    (bump,) = await bumps(direct, order)
     assert (bump.sat_per_vb, bump.answer) == (30, "taken")
-    ((outpoint, fee),) = shop.seller.bumps
+    ((outpoint, fee),) = direct.seller.bumps
     assert outpoint.txid == order.channel_point.partition(":")[0]
     assert fee == bump.fee == 30 * (FEE_VBYTES + CHILD_VBYTES) - 10 * FEE_VBYTES
-    await blocks(shop, 1)
-    assert (await watched(shop)).state is FundingState.CONFIRMED
-    assert (await types_told(shop.database, HARBOUR)).count("channel.fee_bumped") == 1
+    await blocks(direct, 1)
+    assert (await watched(direct)).state is FundingState.CONFIRMED
+    assert (await stored_types(direct.database, HARBOUR)).count(
+        "channel.fee_bumped"
+    ) == 1
 
 
 async def test_it_is_bumped_step_by_step_until_the_highest_rate(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
     """An estimate that is too low does not stop it; the cap does, and is an alarm."""
-    shop.seller.mined_from = 1_000
-    order = await filled(shop)
-    await blocks(shop, 60)
-    rates = [each.sat_per_vb for each in await bumps(shop, order)]
+    direct.seller.mined_from = 1_000
+    order = await filled(direct)
+    await blocks(direct, 60)
+    rates = [each.sat_per_vb for each in await bumps(direct, order)]
     assert rates == [12, 15, 18, 22, 27, 33, 40]
-    heights = [each.height for each in await bumps(shop, order)]
+    heights = [each.height for each in await bumps(direct, order)]
     assert {b - a for a, b in pairwise(heights)} == {6}
-    assert (await watched(shop)).obstacle is Obstacle.CAPPED
-    assert max(fee for _, fee in shop.seller.bumps) <= 40 * (FEE_VBYTES + CHILD_VBYTES)
+    assert (await watched(direct)).obstacle is Obstacle.CAPPED
+    assert max(fee for _, fee in direct.seller.bumps) <= 40 * (
+        FEE_VBYTES + CHILD_VBYTES
+    )
 
 
 async def test_whoever_dies_while_it_is_bumped_bumps_no_second_time(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.mined_from = 1_000
-    order = await filled(shop)
-    shop.seller.answers_lost = 99
+    direct.seller.mined_from = 1_000
+    order = await filled(direct)
+    direct.seller.answers_lost = 99
     for _ in range(12):
-        shop.seller.height += 1
+        direct.seller.height += 1
     with pytest.raises(SellerAway):
-        await seller_watch.check(shop.shop)
+        await seller_watch.check(direct.channels)
     for _ in range(5):
-        await seller_watch.check(shop.shop)
-    (bump,) = await bumps(shop, order)
+        await seller_watch.check(direct.channels)
+    (bump,) = await bumps(direct, order)
     assert bump.answer == ""
-    assert len(shop.seller.bumps) == 1
-    shop.seller.answers_lost = 0
-    await blocks(shop, 6)
-    assert len(shop.seller.bumps) == 2
+    assert len(direct.seller.bumps) == 1
+    direct.seller.answers_lost = 0
+    await blocks(direct, 6)
+    assert len(direct.seller.bumps) == 2
 
 
-async def test_a_macaroon_that_may_not_bump_is_told(shop: ShopHarness) -> None:
-    shop.seller.mined_from, shop.seller.bumpable = 1_000, False
-    order = await filled(shop)
-    await blocks(shop, 12)
-    assert (await watched(shop)).obstacle is Obstacle.FORBIDDEN
-    (bump,) = await bumps(shop, order)
+async def test_a_macaroon_that_may_not_bump_is_told(direct: OrdersHarness) -> None:
+    direct.seller.mined_from, direct.seller.bumpable = 1_000, False
+    order = await filled(direct)
+    await blocks(direct, 12)
+    assert (await watched(direct)).obstacle is Obstacle.FORBIDDEN
+    (bump,) = await bumps(direct, order)
     assert bump.answer == "permission denied"
-    assert "channel.fee_bumped" not in await types_told(shop.database, HARBOUR)
+    assert "channel.fee_bumped" not in await stored_types(direct.database, HARBOUR)
 
 
-async def test_one_without_change_cannot_be_bumped(shop: ShopHarness) -> None:
-    shop.seller.mined_from = 1_000
-    shop.rules = replace(shop.rules, fundings=FundingRules())
-    shop.seller.coins.clear()
-    shop.seller.fill([1_015_000, 2_000_000])
-    order = await filled(shop)
-    shop.seller.fee_sat_per_vb = 100
-    await blocks(shop, 12)
-    assert (await watched(shop)).obstacle is Obstacle.NO_CHANGE
-    assert await bumps(shop, order) == []
+async def test_one_without_change_cannot_be_bumped(direct: OrdersHarness) -> None:
+    direct.seller.mined_from = 1_000
+    direct.rules = replace(direct.rules, fundings=FundingRules())
+    direct.seller.coins.clear()
+    direct.seller.fill([1_015_000, 2_000_000])
+    order = await filled(direct)
+    direct.seller.fee_sat_per_vb = 100
+    await blocks(direct, 12)
+    assert (await watched(direct)).obstacle is Obstacle.NO_CHANGE
+    assert await bumps(direct, order) == []
 
 
 async def test_a_reorganisation_moves_no_money_and_is_watched_again(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    order = await filled(shop)
-    await blocks(shop, 3)
-    before = await shop.database.reader.ledger.of_order(order.id)
-    shop.seller.mined_from = 1_000
-    shop.seller.reorganise(order.channel_point)
-    await seller_watch.check(shop.shop)
-    found = await watched(shop)
+    order = await filled(direct)
+    await blocks(direct, 3)
+    before = await direct.database.reader.ledger.of_order(order.id)
+    direct.seller.mined_from = 1_000
+    direct.seller.reorganise(order.channel_point)
+    await seller_watch.check(direct.channels)
+    found = await watched(direct)
     assert (found.state, found.obstacle) == (FundingState.UNCONFIRMED, Obstacle.NONE)
-    assert found.since == shop.seller.height
-    await blocks(shop, 11)
-    assert await bumps(shop, order) == []
-    await blocks(shop, 1)
-    assert len(await bumps(shop, order)) == 1
-    assert await shop.database.reader.ledger.of_order(order.id) == before
-    assert await shop.status(order) is Status.FILLED
+    assert found.since == direct.seller.height
+    await blocks(direct, 11)
+    assert await bumps(direct, order) == []
+    await blocks(direct, 1)
+    assert len(await bumps(direct, order)) == 1
+    assert await direct.database.reader.ledger.of_order(order.id) == before
+    assert await direct.status(order) is OrderStatus.FILLED
 
 
 async def test_what_another_transaction_has_for_good_is_given_back_once(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    order = await filled(shop)
-    shop.seller.take_coin(order.channel_point)
-    await seller_watch.check(shop.shop)
-    assert (await watched(shop)).obstacle is Obstacle.CONFLICT
-    await blocks(shop, 4)
-    assert await shop.status(order) is Status.FILLED
-    await blocks(shop, 3)
-    assert await shop.status(order) is Status.FAILED
-    assert await shop.credit() == PRICE
-    assert await shop.place(ledger.SELLER) == await shop.place(ledger.EARNED) == 0
-    assert await shop.database.reader.fundings.watched() == []
+    order = await filled(direct)
+    direct.seller.take_coin(order.channel_point)
+    await seller_watch.check(direct.channels)
+    assert (await watched(direct)).obstacle is Obstacle.CONFLICT
+    await blocks(direct, 4)
+    assert await direct.status(order) is OrderStatus.FILLED
+    await blocks(direct, 3)
+    assert await direct.status(order) is OrderStatus.FAILED
+    assert await direct.credit() == PRICE
     assert (
-        await leased_channels.find(shop.database.reader, [await shop.get(order)]) == {}
+        await direct.balance_of(ledger.SELLER)
+        == await direct.balance_of(ledger.EARNED)
+        == 0
     )
-    told = await types_told(shop.database, HARBOUR)
-    assert told.count("order.failed") == 1
-    await shop.cancel(order)
-    assert await shop.credit() == PRICE
+    assert await direct.database.reader.fundings.watched() == []
+    assert (
+        await leased_channels.find(direct.database.reader, [await direct.get(order)])
+        == {}
+    )
+    types = await stored_types(direct.database, HARBOUR)
+    assert types.count("order.failed") == 1
+    await direct.cancel(order)
+    assert await direct.credit() == PRICE
 
 
-async def test_two_that_see_it_lost_give_it_back_once(shop: ShopHarness) -> None:
-    order = await filled(shop)
-    before = await watched(shop)
-    shop.seller.take_coin(order.channel_point)
-    shop.seller.height += 5
+async def test_two_that_see_it_lost_give_it_back_once(direct: OrdersHarness) -> None:
+    order = await filled(direct)
+    before = await watched(direct)
+    direct.seller.take_coin(order.channel_point)
+    direct.seller.height += 5
     for _ in range(2):
-        await funding_watch._lose(shop.shop, before)
-    assert await shop.credit() == PRICE
+        await funding_watch._lose(direct.channels, before)
+    assert await direct.credit() == PRICE
 
 
 async def test_what_cannot_be_proven_is_an_alarm_and_no_credit(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
     """Without the permission, a block that has the coins may be in no chain."""
-    order = await filled(shop)
-    shop.seller.proves = False
-    shop.seller.take_coin(order.channel_point)
-    await blocks(shop, 30)
-    assert (await watched(shop)).obstacle is Obstacle.CONFLICT
-    assert await shop.status(order) is Status.FILLED
-    shop.seller.proves = True
-    await blocks(shop, 1)
-    assert await shop.status(order) is Status.FAILED
+    order = await filled(direct)
+    direct.seller.proves = False
+    direct.seller.take_coin(order.channel_point)
+    await blocks(direct, 30)
+    assert (await watched(direct)).obstacle is Obstacle.CONFLICT
+    assert await direct.status(order) is OrderStatus.FILLED
+    direct.seller.proves = True
+    await blocks(direct, 1)
+    assert await direct.status(order) is OrderStatus.FAILED
 
 
-async def test_a_conflict_that_is_undone_takes_nothing(shop: ShopHarness) -> None:
-    order = await filled(shop)
-    shop.seller.take_coin(order.channel_point)
-    await blocks(shop, 3)
-    shop.seller.channels[order.channel_point].rival = 0
-    await blocks(shop, 2)
-    assert (await watched(shop)).state is FundingState.CONFIRMED
-    assert await shop.credit() == PRICE - 2_000 - await shop.place(ledger.SELLER)
+async def test_a_conflict_that_is_undone_takes_nothing(direct: OrdersHarness) -> None:
+    order = await filled(direct)
+    direct.seller.take_coin(order.channel_point)
+    await blocks(direct, 3)
+    direct.seller.channels[order.channel_point].rival = 0
+    await blocks(direct, 2)
+    assert (await watched(direct)).state is FundingState.CONFIRMED
+    assert await direct.credit() == PRICE - 2_000 - await direct.balance_of(
+        ledger.SELLER
+    )
 
 
-async def test_one_that_the_wallet_lost_is_told(shop: ShopHarness) -> None:
-    order = await filled(shop)
-    shop.seller.channels[order.channel_point].forgotten = True
-    await blocks(shop, 1)
-    assert (await watched(shop)).obstacle is Obstacle.VANISHED
+async def test_one_that_the_wallet_lost_is_told(direct: OrdersHarness) -> None:
+    order = await filled(direct)
+    direct.seller.channels[order.channel_point].forgotten = True
+    await blocks(direct, 1)
+    assert (await watched(direct)).obstacle is Obstacle.VANISHED
 
 
 class Watched(FakeSeller):
@@ -288,39 +301,39 @@ class Watched(FakeSeller):
 
 @pytest.mark.parametrize(("height", "since"), [(1_000, 856), (144, 0), (100, 0)])
 async def test_its_coins_are_looked_for_from_a_day_before_it(
-    shop: ShopHarness, height: int, since: int
+    direct: OrdersHarness, height: int, since: int
 ) -> None:
     """From then on they are those that it has in the wallet."""
-    shop.seller = seller = Watched(shop.seller)
+    direct.seller = seller = Watched(direct.seller)
     seller.height = height
-    order = await filled(shop)
-    (coin,) = (await watched(shop)).coins
+    order = await filled(direct)
+    (coin,) = (await watched(direct)).coins
     for _ in range(2):
-        await seller_watch.check(shop.shop)
+        await seller_watch.check(direct.channels)
     assert seller.asked == [({coin}, since), ({coin, seller.more}, since)]
-    assert (await watched(shop)).coins == (coin, seller.more)
-    assert await shop.status(order) is Status.FILLED
+    assert (await watched(direct)).coins == (coin, seller.more)
+    assert await direct.status(order) is OrderStatus.FILLED
 
 
 async def test_a_bump_that_is_refused_is_told_with_the_reason(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller = Watched(shop.seller)
-    order = await filled(shop)
-    await blocks(shop, 12)
-    assert (await watched(shop)).obstacle is Obstacle.REFUSED
-    (bump,) = await bumps(shop, order)
+    direct.seller = Watched(direct.seller)
+    order = await filled(direct)
+    await blocks(direct, 12)
+    assert (await watched(direct)).obstacle is Obstacle.REFUSED
+    (bump,) = await bumps(direct, order)
     assert bump.answer == "insufficient fee"
 
 
 async def test_each_move_is_logged_once_and_louder_where_it_needs_somebody(
-    shop: ShopHarness, logged: pytest.LogCaptureFixture
+    direct: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
-    shop.seller.mined_from, shop.seller.bumpable = 1_000, False
-    order = await filled(shop)
-    await blocks(shop, 13)
-    shop.seller.mined_from = 0
-    await blocks(shop, 2)
+    direct.seller.mined_from, direct.seller.bumpable = 1_000, False
+    order = await filled(direct)
+    await blocks(direct, 13)
+    direct.seller.mined_from = 0
+    await blocks(direct, 2)
     assert [
         (each.levelname, each.__dict__["state"])
         for each in logged.records
@@ -330,15 +343,15 @@ async def test_each_move_is_logged_once_and_louder_where_it_needs_somebody(
     ] == [("ERROR", "forbidden"), ("INFO", "confirmed")]
 
 
-async def test_a_corporate_account_owes_nothing_for_it(shop: ShopHarness) -> None:
-    async with shop.database.transaction() as tx:
+async def test_a_corporate_account_owes_nothing_for_it(direct: OrdersHarness) -> None:
+    async with direct.database.transaction() as tx:
         await tx.corporate_accounts.set_limit(HARBOUR, Sats(100_000), since=NOW)
-    order = await shop.create(channel())
-    await shop.settle_down()
-    order = await shop.get(order)
+    order = await direct.create(channel())
+    await direct.settle_down()
+    order = await direct.get(order)
     assert order.charged == PRICE
-    shop.seller.take_coin(order.channel_point)
-    await blocks(shop, 6)
-    assert await shop.status(order) is Status.FAILED
-    assert await shop.place(ledger.owed(HARBOUR)) == 0
-    assert await shop.credit() == 0
+    direct.seller.take_coin(order.channel_point)
+    await blocks(direct, 6)
+    assert await direct.status(order) is OrderStatus.FAILED
+    assert await direct.balance_of(ledger.owed(HARBOUR)) == 0
+    assert await direct.credit() == 0

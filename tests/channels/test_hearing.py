@@ -9,18 +9,18 @@ from typing import cast
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.channels.checkout import listen
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import PaymentUpdate
 from leyden.errors import DatabaseAway
 from tests.away import FailingDatabase
-from tests.channels.shop_harness import PRICE, ShopHarness, request_of
+from tests.channels.orders_harness import PRICE, OrdersHarness, request_of
 from tests.fakes.payments import FakePayments
 from tests.waiting import until
 
 
 @contextlib.asynccontextmanager
-async def listening(harness: ShopHarness) -> AsyncIterator[None]:
-    task = asyncio.create_task(listen(harness.shop, pause_s=0.01))
+async def listening(harness: OrdersHarness) -> AsyncIterator[None]:
+    task = asyncio.create_task(listen(harness.channels, pause_s=0.01))
     try:
         await until(lambda: bool(harness.payments.listeners))
         yield
@@ -29,15 +29,15 @@ async def listening(harness: ShopHarness) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def until_paid(harness: ShopHarness, *orders: Order) -> None:
+async def until_paid(harness: OrdersHarness, *orders: Order) -> None:
     async with asyncio.timeout(20):
         for order in orders:
-            while await harness.status(order) is Status.WAITING_PAYMENT:
+            while await harness.status(order) is OrderStatus.WAITING_PAYMENT:
                 await harness.work()
                 await asyncio.sleep(0.002)
 
 
-async def test_many_payments_at_once_are_all_heard(harness: ShopHarness) -> None:
+async def test_many_payments_at_once_are_all_heard(harness: OrdersHarness) -> None:
     orders = [await harness.create() for _ in range(20)]
     async with listening(harness):
         for number, order in enumerate(orders):
@@ -52,7 +52,9 @@ async def test_many_payments_at_once_are_all_heard(harness: ShopHarness) -> None
     harness.deafen()
 
 
-async def test_a_treasury_that_comes_back_is_heard_again(harness: ShopHarness) -> None:
+async def test_a_treasury_that_comes_back_is_heard_again(
+    harness: OrdersHarness,
+) -> None:
     first, second = await harness.create(), await harness.create()
     async with listening(harness):
         harness.payments.go_away()
@@ -83,7 +85,7 @@ class Babbling(FakePayments):
 async def test_a_treasury_that_babbles_is_listened_to_again(
     sqlite_db: Database, sealer: Sealer
 ) -> None:
-    harness = ShopHarness(database=sqlite_db, sealer=sealer, payments=Babbling())
+    harness = OrdersHarness(database=sqlite_db, sealer=sealer, payments=Babbling())
     await harness.open()
     order = await harness.create()
     async with listening(harness):
@@ -93,7 +95,7 @@ async def test_a_treasury_that_babbles_is_listened_to_again(
 
 
 async def test_what_comes_while_the_database_is_away_is_booked_afterwards(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """F5."""
     order = await harness.create()
@@ -104,19 +106,19 @@ async def test_what_comes_while_the_database_is_away_is_booked_afterwards(
         frail.error = DatabaseAway()
         harness.payments.pay(request_of(order))
         await until(lambda: not harness.payments.listeners)
-        assert await harness.status(order) is Status.WAITING_PAYMENT
+        assert await harness.status(order) is OrderStatus.WAITING_PAYMENT
         frail.error = None
         await until_paid(harness, order)
     harness.deafen()
 
 
 async def test_the_first_coins_ever_for_an_order_that_has_ended_are_found(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """However many blocks came while the platform was down: no sweep looks there."""
     order = await harness.create()
     await harness.pass_time(hours=2)
-    assert await harness.status(order) is Status.EXPIRED
+    assert await harness.status(order) is OrderStatus.EXPIRED
     harness.payments.send(order.onchain_address, PRICE)
     harness.payments.mine(1_000)
     harness.deafen()

@@ -13,14 +13,14 @@ from leyden.channels.direct.rules.openings import Coin
 from leyden.channels.rules import ledger
 from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Reason
-from leyden.channels.rules.orders import Event, Status
+from leyden.channels.rules.orders import OrderEvent, OrderStatus
 from leyden.channels.rules.payments import (
     InvoiceState,
     KnownOutput,
     Outpoint,
     OutputState,
 )
-from leyden.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
+from leyden.channels.services import CLOSING, EXPIRY, WITHDRAWAL
 from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.errors import NotFound, Stale
 from leyden.values import replace
@@ -36,7 +36,7 @@ from tests.channels.stored_order import (
     of_the_order,
 )
 from tests.conftest import NOW
-from tests.events.told import types_told
+from tests.events.stored_events import stored_types
 from tests.lock_waits import until_stuck
 
 
@@ -101,7 +101,7 @@ async def test_a_payment_that_is_handed_back_is_held_no_more(
 ) -> None:
     """Its order goes on, with what else it holds."""
     given = ORDER.with_changes(
-        status=Status.SUBMITTED, invoice=InvoiceState.ACCEPTED, htlc_sats=Sats(500)
+        status=OrderStatus.SUBMITTED, invoice=InvoiceState.ACCEPTED, htlc_sats=Sats(500)
     )
     await stored_order.have(given, {HELD: 700})
     async with stored_order.deciding() as (work, order):
@@ -127,7 +127,7 @@ async def test_an_order_that_ends_gives_back_all_of_it(
 ) -> None:
     """To its payer, to the bill, to what is owed, and to credit."""
     given = ORDER.with_changes(
-        status=Status.CREATED,
+        status=OrderStatus.CREATED,
         invoice=InvoiceState.ACCEPTED,
         htlc_sats=Sats(10),
         paid_at=NOW,
@@ -138,13 +138,13 @@ async def test_an_order_that_ends_gives_back_all_of_it(
     owing = {ledger.owed(HARBOUR): -20, ledger.receivable(HARBOUR): -30}
     await stored_order.have(charged, {HELD: 100, **owing})
     async with stored_order.deciding() as (work, order):
-        ended = holding.end(work, order, Event.CANCELLED)
+        ended = holding.end(work, order, OrderEvent.CANCELLED)
         assert work.holds(order) == work.owes(HARBOUR) == work.outstanding(HARBOUR) == 0
     assert (
         await stored_order.order()
         == ended
         == charged.with_changes(
-            status=Status.CANCELLED,
+            status=OrderStatus.CANCELLED,
             credit_refund=Sats(45),
             paid_at=None,
             invoice=InvoiceState.CANCELLED,
@@ -168,7 +168,7 @@ async def test_an_order_that_ends_gives_back_all_of_it(
     ]
     assert await stored_order.all_due() == {CLOSING: LATER, WITHDRAWAL: LATER}
     moves = await stored_order.database.reader.moves.of_order(ORDER.id)
-    assert moves == [(Status.CREATED, Status.CANCELLED)]
+    assert moves == [(OrderStatus.CREATED, OrderStatus.CANCELLED)]
 
 
 @pytest.mark.parametrize(
@@ -178,11 +178,11 @@ async def test_an_order_whose_payment_was_returned_was_never_paid(
     stored_order: StoredOrder, lacks: int, paid_at: datetime | None
 ) -> None:
     given = ORDER.with_changes(
-        status=Status.CREATED, invoice=InvoiceState.CANCELLED, paid_at=NOW
+        status=OrderStatus.CREATED, invoice=InvoiceState.CANCELLED, paid_at=NOW
     )
     await stored_order.have(given, {HELD: given.total_fee - lacks})
     async with stored_order.deciding() as (work, order):
-        assert holding.end(work, order, Event.CANCELLED).paid_at == paid_at
+        assert holding.end(work, order, OrderEvent.CANCELLED).paid_at == paid_at
 
 
 @pytest.mark.parametrize(
@@ -202,12 +202,14 @@ async def test_what_there_is_to_close_is_closed(
 ) -> None:
     """What was paid was paid, and stays so."""
     given = ORDER.with_changes(
-        status=Status.FAILED, invoice=invoice, paid_at=NOW, offered=offered
+        status=OrderStatus.FAILED, invoice=invoice, paid_at=NOW, offered=offered
     )
     await stored_order.have(given, {})
     async with stored_order.deciding() as (work, order):
-        holding.end(work, order, Event.CANCELLED)
-    assert await stored_order.order() == given.with_changes(status=Status.CANCELLED)
+        holding.end(work, order, OrderEvent.CANCELLED)
+    assert await stored_order.order() == given.with_changes(
+        status=OrderStatus.CANCELLED
+    )
     assert await stored_order.written() == []
     assert await stored_order.all_due() == due
 
@@ -218,16 +220,16 @@ async def test_what_there_is_to_close_is_closed(
 async def test_an_order_is_waited_for_again_until_it_expires(
     stored_order: StoredOrder, expires: datetime, due: datetime
 ) -> None:
-    paid = ORDER.with_changes(status=Status.CREATING, paid_at=NOW)
+    paid = ORDER.with_changes(status=OrderStatus.CREATING, paid_at=NOW)
     given = replace(paid, expires=expires)
     await stored_order.have(given, {})
     async with stored_order.deciding() as (work, order):
         holding.reopen(work, order)
-    again = given.with_changes(status=Status.WAITING_PAYMENT, paid_at=None)
+    again = given.with_changes(status=OrderStatus.WAITING_PAYMENT, paid_at=None)
     assert await stored_order.order() == again
     assert await stored_order.all_due() == {EXPIRY: due}
     moves = await stored_order.database.reader.moves.of_order(ORDER.id)
-    assert moves == [(Status.CREATING, Status.WAITING_PAYMENT)]
+    assert moves == [(OrderStatus.CREATING, OrderStatus.WAITING_PAYMENT)]
 
 
 def test_an_entry_may_have_a_note() -> None:
@@ -259,14 +261,14 @@ async def test_an_order_may_change_and_move_more_than_once(
     await stored_order.have(ORDER, {})
     async with stored_order.deciding() as (work, order):
         offered = work.change(order.with_changes(offered=True))
-        creating = work.move(offered.with_changes(status=Status.CREATING))
-        failed = work.move(creating.with_changes(status=Status.FAILED))
+        creating = work.move(offered.with_changes(status=OrderStatus.CREATING))
+        failed = work.move(creating.with_changes(status=OrderStatus.FAILED))
         with pytest.raises(NotFound):
             work.order("5b0cFO")
     assert await stored_order.order() == failed
     assert await stored_order.database.reader.moves.of_order(ORDER.id) == [
-        (Status.WAITING_PAYMENT, Status.CREATING),
-        (Status.CREATING, Status.FAILED),
+        (OrderStatus.WAITING_PAYMENT, OrderStatus.CREATING),
+        (OrderStatus.CREATING, OrderStatus.FAILED),
     ]
 
 
@@ -279,7 +281,7 @@ async def test_outputs_are_kept_as_they_are_in_the_end(
         order_id=ORDER.id,
         sats=Sats(500),
         state=OutputState.SEEN,
-        seen=NOW,
+        first_seen=NOW,
     )
     states = (OutputState.SEEN, OutputState.BOOKED, OutputState.BURIED)
     stored = [
@@ -294,8 +296,8 @@ async def test_outputs_are_kept_as_they_are_in_the_end(
             assert work.output(Outpoint("cd" * 32, 0)) is None
             assert work.outputs_of(order) == [steps[-1]]
             assert work.outputs_of(an_order(2)) == []
-        kept = await stored_order.database.reader.outputs.of_order(ORDER.id)
-        assert kept == [steps[-1]]
+        outputs = await stored_order.database.reader.outputs.of_order(ORDER.id)
+        assert outputs == [steps[-1]]
     async with stored_order.database.transaction() as tx:
         work = await UnitOfWork.load(tx, [ORDER.id], now=LATER)
         assert work.output(known.outpoint) is None, "nobody asked for outputs"
@@ -337,15 +339,15 @@ async def test_a_step_is_tried_eight_times(stale: int, tries: int) -> None:
 @pytest.mark.parametrize(
     ("after", "freed"),
     [
-        (Status.CREATING, False),
-        (Status.SUBMITTED, False),
-        (Status.FILLED, True),
-        (Status.FAILED, True),
-        (Status.CANCELLED, True),
+        (OrderStatus.CREATING, False),
+        (OrderStatus.SUBMITTED, False),
+        (OrderStatus.FILLED, True),
+        (OrderStatus.FAILED, True),
+        (OrderStatus.CANCELLED, True),
     ],
 )
 async def test_the_coins_of_a_direct_order_are_free_once_it_has_ended(
-    stored_order: StoredOrder, after: Status, *, freed: bool
+    stored_order: StoredOrder, after: OrderStatus, *, freed: bool
 ) -> None:
     """Those of another order stay reserved."""
     await stored_order.have(DIRECT, {})
@@ -370,9 +372,9 @@ async def test_what_moved_and_what_was_credited_is_told(
     await stored_order.have(ORDER, {})
     async with stored_order.deciding() as (work, order):
         holding.credit(work, order, 21, source="promo", what=Reason.COUPON, key="k")
-        work.move(order.with_changes(status=Status.CREATING))
-        work.move(order.with_changes(status=Status.CREATED))
-    assert await types_told(stored_order.database, HARBOUR) == [
+        work.move(order.with_changes(status=OrderStatus.CREATING))
+        work.move(order.with_changes(status=OrderStatus.CREATED))
+    assert await stored_types(stored_order.database, HARBOUR) == [
         "credit.changed",
         "order.paid",
         "order.ticket_ready",

@@ -17,9 +17,15 @@ import pytest
 from leyden.base.database.database import open_database
 from leyden.base.database.secrets import Sealer
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Order, Status
-from tests.channels.mortal import Fuse, MortalDatabase, mortal
-from tests.channels.shop_harness import CHANNEL, HARBOUR, PRICE, Crashed, ShopHarness
+from leyden.channels.rules.orders import Order, OrderStatus
+from tests.channels.failing_database import FailingDatabase, Fuse, failing
+from tests.channels.orders_harness import (
+    CHANNEL,
+    HARBOUR,
+    PRICE,
+    Crashed,
+    OrdersHarness,
+)
 
 ORDER_ID = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 Story = Callable[["Teller"], Awaitable[None]]
@@ -28,11 +34,11 @@ Story = Callable[["Teller"], Awaitable[None]]
 class Teller:
     """Tells a story step by step; told again, it skips what the world has done."""
 
-    def __init__(self, harness: ShopHarness) -> None:
+    def __init__(self, harness: OrdersHarness) -> None:
         self.harness = harness
         self.happened: dict[str, Any] = {}
 
-    def revived(self, harness: ShopHarness) -> "Teller":
+    def revived(self, harness: OrdersHarness) -> "Teller":
         again = Teller(harness)
         again.happened = self.happened
         return again
@@ -108,26 +114,26 @@ async def be_filled(teller: Teller) -> None:
     await teller.harness.follow_tickets()
 
 
-STORIES: dict[Story, tuple[Status, int, int]] = {
+STORIES: dict[Story, tuple[OrderStatus, int, int]] = {
     # where the order ends, the credit there is, what we have received
-    pay_by_lightning: (Status.CREATED, 9, PRICE - 700 + 9),
-    pay_with_coins: (Status.CREATED, 20_000 - PRICE + 700, 20_000),
-    pay_by_lightning_and_cancel: (Status.CANCELLED, PRICE + 9, PRICE - 700 + 9),
-    pay_for_nothing: (Status.FAILED, 700, 0),
-    expire: (Status.EXPIRED, 10_700, 10_000),
-    be_filled: (Status.FILLED, 9 + 318, PRICE - 700 + 9),
+    pay_by_lightning: (OrderStatus.CREATED, 9, PRICE - 700 + 9),
+    pay_with_coins: (OrderStatus.CREATED, 20_000 - PRICE + 700, 20_000),
+    pay_by_lightning_and_cancel: (OrderStatus.CANCELLED, PRICE + 9, PRICE - 700 + 9),
+    pay_for_nothing: (OrderStatus.FAILED, 700, 0),
+    expire: (OrderStatus.EXPIRED, 10_700, 10_000),
+    be_filled: (OrderStatus.FILLED, 9 + 318, PRICE - 700 + 9),
 }
 
 
-async def _interrupted(harness: ShopHarness, story: Story, fuse: Fuse) -> bool:
+async def _interrupted(harness: OrdersHarness, story: Story, fuse: Fuse) -> bool:
     """Run the story until it dies or ends, then start again; True if it died."""
     await harness.give_credit(700)
     payments, market = harness.payments, harness.market
     doomed = replace(
         harness,
-        database=MortalDatabase(harness.database, fuse),
-        payments=mortal(payments, fuse, "request", "settle", "cancel"),
-        market=mortal(market, fuse, "offer", "withdraw"),
+        database=FailingDatabase(harness.database, fuse),
+        payments=failing(payments, fuse, "request", "settle", "cancel"),
+        market=failing(market, fuse, "offer", "withdraw"),
     )
     teller = Teller(doomed)
     died = False
@@ -157,7 +163,7 @@ async def test_it_may_die_at_any_step(
         path = tmp_path / f"{steps}.db"
         shutil.copy(sqlite_template, path)
         database = await open_database(f"sqlite:///{path}")
-        harness = ShopHarness(database=database, sealer=sealer)
+        harness = OrdersHarness(database=database, sealer=sealer)
         await harness.open()
         died = await _interrupted(harness, story, Fuse(steps=steps, after=after))
         status, credit, received = STORIES[story]
@@ -165,7 +171,7 @@ async def test_it_may_die_at_any_step(
         assert (
             order.status,
             await harness.credit(),
-            -await harness.place(ledger.RECEIVED),
+            -await harness.balance_of(ledger.RECEIVED),
             harness.payments.received(),
         ) == (status, credit, received, received), f"died at step {steps}"
         made = [

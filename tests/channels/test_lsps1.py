@@ -17,15 +17,15 @@ from leyden.channels.direct.lsps1.server import Lsps1
 from leyden.channels.direct.rules.lsps1 import Fault, Transport
 from leyden.channels.direct.rules.openings import LSPS
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState, PaymentRequest
-from leyden.channels.shop import CLOSING, EXPIRY, PRUNING, Lsps1Settings
+from leyden.channels.services import CLOSING, EXPIRY, PRUNING, Lsps1Settings
 from leyden.errors import Conflict, SellerAway, SoldOut, TooMany
 from leyden.values import replace
-from tests.channels.shop_harness import (
+from tests.channels.orders_harness import (
     HARBOUR,
     LIGHTHOUSE,
-    ShopHarness,
+    OrdersHarness,
     at_once,
     request_of,
 )
@@ -58,7 +58,7 @@ def over_http(peer: str = PEER, address: str = "203.0.113.5") -> Orderer:
 
 
 @pytest.fixture
-async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
+async def direct(harness: OrdersHarness) -> AsyncIterator[OrdersHarness]:
     harness.seller.fill([3_000_000] * 40)
     harness.seller.online |= {PEER, OTHER}
     harness.rules = replace(
@@ -75,61 +75,63 @@ async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
 
 
 async def ordered(
-    harness: ShopHarness, who: Orderer | None = None, **fields: Any
+    harness: OrdersHarness, who: Orderer | None = None, **fields: Any
 ) -> Order:
-    sold = Lsps1(harness.shop)
+    sold = Lsps1(harness.channels)
     order, _ = await sold.create({**WANTED, **fields}, who or over_bolt8())
     return order
 
 
-async def asked(
-    harness: ShopHarness, method: str, *, id_: str = ZEUS_ID, **params: Any
+async def call_lsps1(
+    harness: OrdersHarness, method: str, *, id_: str = ZEUS_ID, **params: Any
 ) -> Any:
     """Ask as a peer does, in bytes."""
     request = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
-    answer = await Rpc(Lsps1(harness.shop)).answer(PEER, json.dumps(request).encode())
+    answer = await Rpc(Lsps1(harness.channels)).answer(
+        PEER, json.dumps(request).encode()
+    )
     assert answer is not None
-    told = json.loads(answer)
-    assert (told["jsonrpc"], told["id"]) == ("2.0", id_)
-    return told
+    body = json.loads(answer)
+    assert (body["jsonrpc"], body["id"]) == ("2.0", id_)
+    return body
 
 
 async def states(
-    harness: ShopHarness, order_id: str, id_: str = ZEUS_ID
+    harness: OrdersHarness, order_id: str, id_: str = ZEUS_ID
 ) -> tuple[str, str]:
-    told = await asked(harness, "lsps1.get_order", id_=id_, order_id=order_id)
-    found = told["result"]
+    answer = await call_lsps1(harness, "lsps1.get_order", id_=id_, order_id=order_id)
+    found = answer["result"]
     return found["order_state"], found["payment"]["bolt11"]["state"]
 
 
 async def test_what_is_paid_beyond_an_invoice_is_credit_of_the_operator(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    order = await ordered(shop)
-    before = await shop.credit()
-    shop.payments.pay(request_of(order), sats=PRICE + 21)
-    await shop.settle_down()
-    assert await shop.status(order) is Status.FILLED
-    assert await shop.credit() == before + 21
+    order = await ordered(direct)
+    before = await direct.credit()
+    direct.payments.pay(request_of(order), sats=PRICE + 21)
+    await direct.settle_down()
+    assert await direct.status(order) is OrderStatus.FILLED
+    assert await direct.credit() == before + 21
 
 
 async def test_the_price_of_a_channel_that_never_comes_stays_with_us(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
     """The buyer has no account: the operator pays it back."""
-    order = await ordered(shop)
-    shop.payments.pay(request_of(order))
-    await shop.settle_down()
-    shop.seller.take_coin((await shop.get(order)).channel_point)
-    shop.seller.height += 5
-    await seller_watch.check(shop.shop)
-    assert await states(shop, order.id) == ("FAILED", "PAID")
-    assert await shop.credit() == PRICE
+    order = await ordered(direct)
+    direct.payments.pay(request_of(order))
+    await direct.settle_down()
+    direct.seller.take_coin((await direct.get(order)).channel_point)
+    direct.seller.height += 5
+    await seller_watch.check(direct.channels)
+    assert await states(direct, order.id) == ("FAILED", "PAID")
+    assert await direct.credit() == PRICE
 
 
-async def test_an_order_is_paid_opened_and_settled(shop: ShopHarness) -> None:
-    told = await asked(shop, "lsps1.create_order", **WANTED)
-    made = told["result"]
+async def test_an_order_is_paid_opened_and_settled(direct: OrdersHarness) -> None:
+    answer = await call_lsps1(direct, "lsps1.create_order", **WANTED)
+    made = answer["result"]
     bolt11 = made["payment"]["bolt11"]
     assert {name: made[name] for name in WANTED} == WANTED
     assert (bolt11["fee_total_sat"], bolt11["order_total_sat"]) == (
@@ -139,161 +141,170 @@ async def test_an_order_is_paid_opened_and_settled(shop: ShopHarness) -> None:
     assert list(made["payment"]) == ["bolt11"], "a refund on-chain nobody could keep"
     assert made["channel"] is None
     assert len(made["order_id"]) <= 64
-    assert await states(shop, made["order_id"]) == ("CREATED", "EXPECT_PAYMENT")
-    order = await shop.database.reader.orders.get(made["order_id"])
-    shop.payments.pay(request_of(order))
-    await shop.hear()
-    assert await states(shop, order.id) == ("CREATED", "HOLD")
-    await shop.settle_down()
-    assert await states(shop, order.id) == ("COMPLETED", "PAID")
-    told = await asked(shop, "lsps1.get_order", order_id=order.id)
-    (opened,) = shop.seller.opened_for(order.id)
-    assert told["result"]["channel"]["funding_outpoint"] == opened.point
+    assert await states(direct, made["order_id"]) == ("CREATED", "EXPECT_PAYMENT")
+    order = await direct.database.reader.orders.get(made["order_id"])
+    direct.payments.pay(request_of(order))
+    await direct.hear()
+    assert await states(direct, order.id) == ("CREATED", "HOLD")
+    await direct.settle_down()
+    assert await states(direct, order.id) == ("COMPLETED", "PAID")
+    answer = await call_lsps1(direct, "lsps1.get_order", order_id=order.id)
+    (opened,) = direct.seller.opened_for(order.id)
+    assert answer["result"]["channel"]["funding_outpoint"] == opened.point
     assert opened.wanted.pubkey == PEER
     assert not opened.wanted.zero_conf
     # What the chain did not take is ours: nobody here has credit for it.
-    assert await shop.credit() == 0
-    assert await shop.place(ledger.EARNED) + await shop.place(ledger.SELLER) == PRICE
+    assert await direct.credit() == 0
+    assert (
+        await direct.balance_of(ledger.EARNED) + await direct.balance_of(ledger.SELLER)
+        == PRICE
+    )
 
 
-async def test_no_address_is_taken_when_nobody_would_see_it(shop: ShopHarness) -> None:
-    before = await shop.create()
-    shop.payments.known_addresses = [before.onchain_address]
-    orders = [await ordered(shop) for _ in range(2)]
+async def test_no_address_is_taken_when_nobody_would_see_it(
+    direct: OrdersHarness,
+) -> None:
+    before = await direct.create()
+    direct.payments.known_addresses = [before.onchain_address]
+    orders = [await ordered(direct) for _ in range(2)]
     assert [each.onchain_address for each in orders] == ["", ""]
-    await shop.start_sweeping()
-    shop.payments.pay(request_of(orders[0]))
-    await shop.settle_down()
-    assert await shop.status(orders[0]) is Status.FILLED
+    await direct.start_sweeping()
+    direct.payments.pay(request_of(orders[0]))
+    await direct.settle_down()
+    assert await direct.status(orders[0]) is OrderStatus.FILLED
 
 
 async def test_credit_of_the_operators_organization_pays_for_nobody(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    await shop.give_credit(1_000_000)
-    order = await ordered(shop)
+    await direct.give_credit(1_000_000)
+    order = await ordered(direct)
     assert (order.credit_used, order.to_be_paid) == (0, PRICE)
-    assert order.status is Status.WAITING_PAYMENT
-    assert await shop.credit() == 1_000_000
+    assert order.status is OrderStatus.WAITING_PAYMENT
+    assert await direct.credit() == 1_000_000
 
 
-async def test_zero_confirmations_open_such_a_channel(shop: ShopHarness) -> None:
-    order = await ordered(shop, required_channel_confirmations=0)
-    shop.payments.pay(request_of(order))
-    await shop.settle_down()
-    (opened,) = shop.seller.opened_for(order.id)
+async def test_zero_confirmations_open_such_a_channel(direct: OrdersHarness) -> None:
+    order = await ordered(direct, required_channel_confirmations=0)
+    direct.payments.pay(request_of(order))
+    await direct.settle_down()
+    (opened,) = direct.seller.opened_for(order.id)
     assert opened.wanted.zero_conf
 
 
-async def test_a_seller_without_zero_conf_offers_none(shop: ShopHarness) -> None:
-    shop.seller.own_features = frozenset({LSPS})
-    told = await asked(shop, "lsps1.get_info")
-    assert told["result"]["min_required_channel_confirmations"] == 1
+async def test_a_seller_without_zero_conf_offers_none(direct: OrdersHarness) -> None:
+    direct.seller.own_features = frozenset({LSPS})
+    answer = await call_lsps1(direct, "lsps1.get_info")
+    assert answer["result"]["min_required_channel_confirmations"] == 1
     with pytest.raises(Fault, match="Option mismatch"):
-        await ordered(shop, required_channel_confirmations=0)
+        await ordered(direct, required_channel_confirmations=0)
 
 
 async def test_an_order_that_is_not_paid_expires_and_reserves_nothing(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    order = await ordered(shop)
-    await shop.pass_time(minutes=21)
-    assert await states(shop, order.id) == ("FAILED", "REFUNDED")
-    assert await shop.database.reader.reserved_coins.all_() == set()
+    order = await ordered(direct)
+    await direct.pass_time(minutes=21)
+    assert await states(direct, order.id) == ("FAILED", "REFUNDED")
+    assert await direct.database.reader.reserved_coins.all_() == set()
 
 
 async def test_an_order_that_nobody_paid_is_deleted_after_a_week(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    unpaid, paid = await ordered(shop), await ordered(shop, over_bolt8(OTHER))
-    customers = await shop.create(who=LIGHTHOUSE)
-    shop.payments.pay(request_of(paid))
-    await shop.pass_time(minutes=61)
-    shop.now = unpaid.expires + timedelta(days=7)
-    await shop.settle_down()
-    assert await states(shop, unpaid.id) == ("FAILED", "REFUNDED")
-    await shop.pass_time(minutes=62)
-    told = await asked(shop, "lsps1.get_order", order_id=unpaid.id)
-    assert told["error"]["code"] == 101
-    assert await shop.database.reader.orders.find(unpaid.id) is None
-    assert await shop.status(paid) is Status.FILLED
-    assert await shop.status(customers) is Status.EXPIRED, "it may be paid late"
+    unpaid, paid = await ordered(direct), await ordered(direct, over_bolt8(OTHER))
+    customers = await direct.create(who=LIGHTHOUSE)
+    direct.payments.pay(request_of(paid))
+    await direct.pass_time(minutes=61)
+    direct.now = unpaid.expires + timedelta(days=7)
+    await direct.settle_down()
+    assert await states(direct, unpaid.id) == ("FAILED", "REFUNDED")
+    await direct.pass_time(minutes=62)
+    answer = await call_lsps1(direct, "lsps1.get_order", order_id=unpaid.id)
+    assert answer["error"]["code"] == 101
+    assert await direct.database.reader.orders.find(unpaid.id) is None
+    assert await direct.status(paid) is OrderStatus.FILLED
+    assert await direct.status(customers) is OrderStatus.EXPIRED, "it may be paid late"
 
 
-async def test_an_order_with_an_open_invoice_is_not_deleted(shop: ShopHarness) -> None:
-    order = await ordered(shop)
-    shop.now = order.expires
-    await shop.work(EXPIRY)
-    assert await shop.status(order) is Status.EXPIRED
-    shop.now += timedelta(days=7)
-    await shop.work(PRUNING)
-    assert await shop.status(order) is Status.EXPIRED
-    await shop.work(CLOSING)
-    await shop.pass_time(days=7)
-    assert await shop.database.reader.orders.find(order.id) is None
+async def test_an_order_with_an_open_invoice_is_not_deleted(
+    direct: OrdersHarness,
+) -> None:
+    order = await ordered(direct)
+    direct.now = order.expires
+    await direct.work(EXPIRY)
+    assert await direct.status(order) is OrderStatus.EXPIRED
+    direct.now += timedelta(days=7)
+    await direct.work(PRUNING)
+    assert await direct.status(order) is OrderStatus.EXPIRED
+    await direct.work(CLOSING)
+    await direct.pass_time(days=7)
+    assert await direct.database.reader.orders.find(order.id) is None
 
 
-async def test_an_order_that_was_paid_is_not_deleted(shop: ShopHarness) -> None:
+async def test_an_order_that_was_paid_is_not_deleted(direct: OrdersHarness) -> None:
     """An older version gave it an address, and expired it."""
-    order = await shop.create()
-    async with shop.database.transaction() as tx:
-        await tx.tasks.put(PRUNING, order.id, due=shop.now)
-    shop.payments.send(order.onchain_address, 21)
-    await shop.pass_time(minutes=61)
-    async with shop.database.transaction() as tx:
-        await tx.tasks.put(PRUNING, order.id, due=shop.now)
-    await shop.settle_down()
-    assert await shop.status(order) is Status.EXPIRED
+    order = await direct.create()
+    async with direct.database.transaction() as tx:
+        await tx.tasks.put(PRUNING, order.id, due=direct.now)
+    direct.payments.send(order.onchain_address, 21)
+    await direct.pass_time(minutes=61)
+    async with direct.database.transaction() as tx:
+        await tx.tasks.put(PRUNING, order.id, due=direct.now)
+    await direct.settle_down()
+    assert await direct.status(order) is OrderStatus.EXPIRED
 
 
-async def test_a_node_that_refuses_is_refunded(shop: ShopHarness) -> None:
-    shop.seller.refuses = "chan size exceeds maximum"
-    order = await ordered(shop)
-    shop.payments.pay(request_of(order))
-    await shop.settle_down()
-    assert await states(shop, order.id) == ("FAILED", "REFUNDED")
-    invoice = shop.payments.invoices[order.payment_hash]
+async def test_a_node_that_refuses_is_refunded(direct: OrdersHarness) -> None:
+    direct.seller.refuses = "chan size exceeds maximum"
+    order = await ordered(direct)
+    direct.payments.pay(request_of(order))
+    await direct.settle_down()
+    assert await states(direct, order.id) == ("FAILED", "REFUNDED")
+    invoice = direct.payments.invoices[order.payment_hash]
     assert invoice.state is InvoiceState.CANCELLED
 
 
 # Who sees an order.
 
 
-async def test_over_bolt8_only_the_same_peer_finds_an_order(shop: ShopHarness) -> None:
-    order = await ordered(shop)
-    sold = Lsps1(shop.shop)
+async def test_over_bolt8_only_the_same_peer_finds_an_order(
+    direct: OrdersHarness,
+) -> None:
+    order = await ordered(direct)
+    sold = Lsps1(direct.channels)
     assert (await sold.get(order.id, over_bolt8()))[0].id == order.id
     for who in (over_bolt8(OTHER), over_http()):
         with pytest.raises(Fault, match="Not found"):
             await sold.get(order.id, who)
 
 
-async def test_over_http_the_id_is_the_secret(shop: ShopHarness) -> None:
-    order = await ordered(shop, over_http())
-    sold = Lsps1(shop.shop)
+async def test_over_http_the_id_is_the_secret(direct: OrdersHarness) -> None:
+    order = await ordered(direct, over_http())
+    sold = Lsps1(direct.channels)
     assert (await sold.get(order.id, over_http(OTHER, "192.0.2.1")))[0].id == order.id
     with pytest.raises(Fault, match="Not found"):
         await sold.get(order.id, over_bolt8())
 
 
-async def test_orders_of_customers_are_not_found(shop: ShopHarness) -> None:
-    order = await shop.create()
+async def test_orders_of_customers_are_not_found(direct: OrdersHarness) -> None:
+    order = await direct.create()
     for who in (over_http(), over_bolt8()):
         with pytest.raises(Fault, match="Not found"):
-            await Lsps1(shop.shop).get(order.id, who)
+            await Lsps1(direct.channels).get(order.id, who)
 
 
 # Limits.
 
 
-async def test_a_thousand_orders_for_one_peer_are_five(shop: ShopHarness) -> None:
-    sold = Lsps1(shop.shop)
+async def test_a_thousand_orders_for_one_peer_are_five(direct: OrdersHarness) -> None:
+    sold = Lsps1(direct.channels)
     made = await at_once(*(sold.create(WANTED, over_bolt8()) for _ in range(1_000)))
     refused = [each for each in made if isinstance(each, TooMany)]
-    assert (len(refused), len(shop.payments.requests)) == (995, 5)
+    assert (len(refused), len(direct.payments.requests)) == (995, 5)
     # They block neither other peers nor, over HTTP, who orders for the same node.
-    await ordered(shop, over_bolt8(OTHER))
-    await ordered(shop, over_http())
+    await ordered(direct, over_bolt8(OTHER))
+    await ordered(direct, over_http())
 
 
 class Together(FakePayments):
@@ -314,67 +325,69 @@ class Together(FakePayments):
 
 
 async def test_of_two_processes_at_the_limit_one_gets_the_place(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
     """Both have looked, and made an invoice, before either stores its order."""
-    shop.rules = replace(shop.rules, lsps1=replace(RULES, orders_per_peer=1))
+    direct.rules = replace(direct.rules, lsps1=replace(RULES, orders_per_peer=1))
     payments = Together()
-    one, two = (Lsps1(replace(shop.shop, payments=payments)) for _ in range(2))
+    one, two = (Lsps1(replace(direct.channels, payments=payments)) for _ in range(2))
     made = await at_once(
         one.create(WANTED, over_bolt8()), two.create(WANTED, over_bolt8())
     )
     assert [isinstance(each, TooMany) for each in made].count(True) == 1
-    assert await shop.database.reader.lsps1_orders.unpaid() == 1
+    assert await direct.database.reader.lsps1_orders.unpaid() == 1
 
 
-async def test_coins_of_orders_without_a_channel_are_capped(shop: ShopHarness) -> None:
+async def test_coins_of_orders_without_a_channel_are_capped(
+    direct: OrdersHarness,
+) -> None:
     rules = replace(RULES, most_reserved=Sats(6_000_000))
-    shop.rules = replace(shop.rules, lsps1=rules)
-    orders = [await ordered(shop, over_bolt8(peer)) for peer in (PEER, OTHER)]
-    late = await ordered(shop, over_http(PEER))
-    shop.seller.freezes = True
+    direct.rules = replace(direct.rules, lsps1=rules)
+    orders = [await ordered(direct, over_bolt8(peer)) for peer in (PEER, OTHER)]
+    late = await ordered(direct, over_http(PEER))
+    direct.seller.freezes = True
     for each in (*orders, late):
-        shop.payments.pay(request_of(each))  # held, and returned if no channel comes
-        await shop.settle_down()
-    assert [await shop.status(each) for each in orders] == [Status.SUBMITTED] * 2
-    invoice = shop.payments.invoices[late.payment_hash]
-    assert (await shop.status(late), invoice.state) == (
-        Status.FAILED,
+        direct.payments.pay(request_of(each))  # held, and returned if no channel comes
+        await direct.settle_down()
+    assert [await direct.status(each) for each in orders] == [OrderStatus.SUBMITTED] * 2
+    invoice = direct.payments.invoices[late.payment_hash]
+    assert (await direct.status(late), invoice.state) == (
+        OrderStatus.FAILED,
         InvoiceState.CANCELLED,
     )
     with pytest.raises(SoldOut, match="no channel yet"):
-        await ordered(shop, over_http(THIRD))
-    shop.seller.thaw(refuses=False)
-    await shop.pass_time(seconds=6)
-    await ordered(shop, over_http(THIRD))
+        await ordered(direct, over_http(THIRD))
+    direct.seller.thaw(refuses=False)
+    await direct.pass_time(seconds=6)
+    await ordered(direct, over_http(THIRD))
 
 
 async def test_while_a_paid_channel_is_opened_the_next_has_to_wait(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.freezes = True
-    order = await ordered(shop)
-    shop.payments.pay(request_of(order))
-    await shop.settle_down()
-    assert await shop.status(order) is Status.SUBMITTED
+    direct.seller.freezes = True
+    order = await ordered(direct)
+    direct.payments.pay(request_of(order))
+    await direct.settle_down()
+    assert await direct.status(order) is OrderStatus.SUBMITTED
     with pytest.raises(Conflict, match="another open order"):
-        await ordered(shop)
-    shop.seller.thaw(refuses=False)
-    await shop.pass_time(seconds=6)
-    await ordered(shop)
+        await ordered(direct)
+    direct.seller.thaw(refuses=False)
+    await direct.pass_time(seconds=6)
+    await ordered(direct)
 
 
 async def test_unpaid_orders_are_no_quota_of_the_organizations(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
     for peer in (PEER, OTHER):
         for _ in range(4):
-            await ordered(shop, over_bolt8(peer))
-    reader = shop.database.reader
+            await ordered(direct, over_bolt8(peer))
+    reader = direct.database.reader
     assert await reader.lsps1_orders.unpaid() == 8
-    assert await reader.quotas.unpaid_orders(HARBOUR, now=shop.now) == 0
-    await shop.create()
-    assert await reader.quotas.unpaid_orders(HARBOUR, now=shop.now) == 1
+    assert await reader.quotas.unpaid_orders(HARBOUR, now=direct.now) == 0
+    await direct.create()
+    assert await reader.quotas.unpaid_orders(HARBOUR, now=direct.now) == 1
 
 
 # Bad input.
@@ -394,18 +407,18 @@ async def test_unpaid_orders_are_no_quota_of_the_organizations(
         PEER + "\n",
     ],
 )
-async def test_what_is_no_key_gets_no_channel(shop: ShopHarness, key: str) -> None:
+async def test_what_is_no_key_gets_no_channel(direct: OrdersHarness, key: str) -> None:
     with pytest.raises(Fault, match="Invalid params"):
-        await ordered(shop, over_http(key))
-    assert (shop.payments.requests, shop.seller.dialled) == ({}, [])
+        await ordered(direct, over_http(key))
+    assert (direct.payments.requests, direct.seller.dialled) == ({}, [])
 
 
-async def test_the_platforms_own_nodes_get_no_channel(shop: ShopHarness) -> None:
-    await ordered(shop)
-    shop.rules = replace(shop.rules, treasury=OTHER)
-    for key in (OTHER, shop.seller.pubkey):
+async def test_the_platforms_own_nodes_get_no_channel(direct: OrdersHarness) -> None:
+    await ordered(direct)
+    direct.rules = replace(direct.rules, treasury=OTHER)
+    for key in (OTHER, direct.seller.pubkey):
         with pytest.raises(Fault):
-            await ordered(shop, over_http(key))
+            await ordered(direct, over_http(key))
 
 
 @pytest.mark.parametrize(
@@ -419,8 +432,10 @@ async def test_the_platforms_own_nodes_get_no_channel(shop: ShopHarness) -> None
         b'{"jsonrpc":"2.0","method":"lsps1.get_info","id":"' + b"x" * 60_000,
     ],
 )
-async def test_what_asks_for_no_answer_gets_none(shop: ShopHarness, raw: bytes) -> None:
-    assert await Rpc(Lsps1(shop.shop)).answer(PEER, raw) is None
+async def test_what_asks_for_no_answer_gets_none(
+    direct: OrdersHarness, raw: bytes
+) -> None:
+    assert await Rpc(Lsps1(direct.channels)).answer(PEER, raw) is None
 
 
 @pytest.mark.parametrize(
@@ -442,42 +457,42 @@ async def test_what_asks_for_no_answer_gets_none(shop: ShopHarness, raw: bytes) 
         (b'{"id":"' + b"1" * 129 + b'","method":"lsps1.get_info"}', -32600),
     ],
 )
-async def test_garbage_is_refused(shop: ShopHarness, raw: bytes, code: int) -> None:
-    answer = await Rpc(Lsps1(shop.shop)).answer(PEER, raw)
+async def test_garbage_is_refused(direct: OrdersHarness, raw: bytes, code: int) -> None:
+    answer = await Rpc(Lsps1(direct.channels)).answer(PEER, raw)
     assert answer is not None
-    told = json.loads(answer)
-    assert (told["id"], told["error"]["code"]) == (None, code)
+    body = json.loads(answer)
+    assert (body["id"], body["error"]["code"]) == (None, code)
 
 
-async def test_a_seller_that_is_away_is_an_error_of_ours(shop: ShopHarness) -> None:
-    shop.seller.away = True
-    told = await asked(shop, "lsps1.create_order", **WANTED)
-    assert told["error"]["code"] == -32603
-    shop.seller.away = False
-    shop.rules = replace(shop.rules, lsps1=replace(RULES, organization="nobody"))
+async def test_a_seller_that_is_away_is_an_error_of_ours(direct: OrdersHarness) -> None:
+    direct.seller.away = True
+    answer = await call_lsps1(direct, "lsps1.create_order", **WANTED)
+    assert answer["error"]["code"] == -32603
+    direct.seller.away = False
+    direct.rules = replace(direct.rules, lsps1=replace(RULES, organization="nobody"))
     with pytest.raises(SellerAway):
-        await ordered(shop)
+        await ordered(direct)
 
 
 # What LDK (0.7.0) needs: it ignores an LSP after an answer that it cannot parse.
 
 
-async def test_ldk_is_not_told_that_its_payment_is_held(shop: ShopHarness) -> None:
-    order = await ordered(shop)
-    shop.payments.pay(request_of(order))
-    await shop.hear()
-    assert await states(shop, order.id, LDK_ID) == ("CREATED", "EXPECT_PAYMENT")
-    assert await states(shop, order.id, ZEUS_ID) == ("CREATED", "HOLD")
+async def test_ldk_is_not_told_that_its_payment_is_held(direct: OrdersHarness) -> None:
+    order = await ordered(direct)
+    direct.payments.pay(request_of(order))
+    await direct.hear()
+    assert await states(direct, order.id, LDK_ID) == ("CREATED", "EXPECT_PAYMENT")
+    assert await states(direct, order.id, ZEUS_ID) == ("CREATED", "HOLD")
 
 
 @pytest.mark.parametrize("token", [None, ""])
 async def test_a_token_comes_back_as_it_came(
-    shop: ShopHarness, token: str | None
+    direct: OrdersHarness, token: str | None
 ) -> None:
     sent = {**WANTED, "token": token}
-    told = await asked(shop, "lsps1.create_order", id_=LDK_ID, **sent)
-    assert told["result"]["token"] == token
-    found = await asked(
-        shop, "lsps1.get_order", id_=LDK_ID, order_id=told["result"]["order_id"]
+    answer = await call_lsps1(direct, "lsps1.create_order", id_=LDK_ID, **sent)
+    assert answer["result"]["token"] == token
+    found = await call_lsps1(
+        direct, "lsps1.get_order", id_=LDK_ID, order_id=answer["result"]["order_id"]
     )
     assert found["result"]["token"] == token

@@ -13,35 +13,37 @@ from leyden.channels.direct.lsps1.server import Lsps1
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
 from leyden.channels.direct.rules import lsps1
 from leyden.channels.direct.rules.lsps1 import Transport
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState, PaymentRequest
 from leyden.errors import MarketAway, NotAllowed, SellerAway, SoldOut
 from leyden.values import replace
-from tests.channels.shop_harness import ShopHarness, request_of
+from tests.channels.orders_harness import OrdersHarness, request_of
 from tests.channels.test_lsps1 import (
     LDK_ID,
     PEER,
     PRICE,
     WANTED,
     ZEUS_ID,
-    asked,
+    call_lsps1,
+    direct,
     ordered,
     over_bolt8,
-    shop,
 )
 from tests.fakes.payments import FakePayments
 
-__all__ = ["shop"]  # the fixture: a seller with many coins, and no limit but LSPS1's
+__all__ = ["direct"]  # the fixture: a seller with many coins, and no limit but LSPS1's
 
 
-async def shown(harness: ShopHarness, order: Order, **of: Any) -> dict[str, Any]:
-    sold = Lsps1(harness.shop)
+async def shown(harness: OrdersHarness, order: Order, **of: Any) -> dict[str, Any]:
+    sold = Lsps1(harness.channels)
     return await sold.show(*await sold.get(order.id, over_bolt8()), **of)
 
 
-async def test_an_order_is_shown_whole_and_then_its_channel(shop: ShopHarness) -> None:
+async def test_an_order_is_shown_whole_and_then_its_channel(
+    direct: OrdersHarness,
+) -> None:
     order = await ordered(
-        shop,
+        direct,
         required_channel_confirmations=3,
         funding_confirms_within_blocks=9,
         announce_channel=True,
@@ -68,12 +70,12 @@ async def test_an_order_is_shown_whole_and_then_its_channel(shop: ShopHarness) -
         "payment": {"bolt11": bolt11},
         "channel": None,
     }
-    assert await shown(shop, order) == unpaid
-    shop.now += timedelta(minutes=1)
-    shop.payments.pay(request_of(order))
-    await shop.settle_down()
-    (opened,) = shop.seller.opened_for(order.id)
-    assert await shown(shop, order) == {
+    assert await shown(direct, order) == unpaid
+    direct.now += timedelta(minutes=1)
+    direct.payments.pay(request_of(order))
+    await direct.settle_down()
+    (opened,) = direct.seller.opened_for(order.id)
+    assert await shown(direct, order) == {
         **unpaid,
         "order_state": "COMPLETED",
         "payment": {"bolt11": {**bolt11, "state": "PAID"}},
@@ -88,30 +90,30 @@ async def test_an_order_is_shown_whole_and_then_its_channel(shop: ShopHarness) -
 @pytest.mark.parametrize(
     ("status", "invoice", "order_state", "payment"),
     [
-        (Status.WAITING_PAYMENT, InvoiceState.OPEN, "CREATED", "EXPECT_PAYMENT"),
-        (Status.WAITING_PAYMENT, None, "CREATED", "EXPECT_PAYMENT"),
-        (Status.WAITING_PAYMENT, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
-        (Status.CREATING, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
-        (Status.CREATED, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
-        (Status.SUBMITTED, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
-        (Status.SUBMITTED, InvoiceState.SETTLED, "CREATED", "PAID"),
-        (Status.EXPIRED, InvoiceState.OPEN, "FAILED", "REFUNDED"),
-        (Status.EXPIRED, None, "FAILED", "REFUNDED"),
-        (Status.EXPIRED, InvoiceState.CANCELLED, "FAILED", "REFUNDED"),
-        (Status.FAILED, InvoiceState.CANCELLED, "FAILED", "REFUNDED"),
-        (Status.FAILED, InvoiceState.SETTLED, "FAILED", "PAID"),
-        (Status.CANCELLED, InvoiceState.CANCELLED, "FAILED", "REFUNDED"),
+        (OrderStatus.WAITING_PAYMENT, InvoiceState.OPEN, "CREATED", "EXPECT_PAYMENT"),
+        (OrderStatus.WAITING_PAYMENT, None, "CREATED", "EXPECT_PAYMENT"),
+        (OrderStatus.WAITING_PAYMENT, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
+        (OrderStatus.CREATING, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
+        (OrderStatus.CREATED, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
+        (OrderStatus.SUBMITTED, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
+        (OrderStatus.SUBMITTED, InvoiceState.SETTLED, "CREATED", "PAID"),
+        (OrderStatus.EXPIRED, InvoiceState.OPEN, "FAILED", "REFUNDED"),
+        (OrderStatus.EXPIRED, None, "FAILED", "REFUNDED"),
+        (OrderStatus.EXPIRED, InvoiceState.CANCELLED, "FAILED", "REFUNDED"),
+        (OrderStatus.FAILED, InvoiceState.CANCELLED, "FAILED", "REFUNDED"),
+        (OrderStatus.FAILED, InvoiceState.SETTLED, "FAILED", "PAID"),
+        (OrderStatus.CANCELLED, InvoiceState.CANCELLED, "FAILED", "REFUNDED"),
     ],
 )
 async def test_each_state_has_a_word_of_the_specification(
-    shop: ShopHarness,
-    status: Status,
+    direct: OrdersHarness,
+    status: OrderStatus,
     invoice: InvoiceState | None,
     order_state: str,
     payment: str,
 ) -> None:
-    order = (await ordered(shop)).with_changes(status=status, invoice=invoice)
-    kept = Lsps1Order(
+    order = (await ordered(direct)).with_changes(status=status, invoice=invoice)
+    lsps1_order = Lsps1Order(
         order_id=order.id,
         source=Transport.BOLT8,
         address="",
@@ -123,11 +125,13 @@ async def test_each_state_has_a_word_of_the_specification(
         (False, payment),
         (True, "EXPECT_PAYMENT" if payment == "HOLD" else payment),
     ):
-        found = await answers.show(shop.database.reader, order, kept, hides_hold=hides)
+        found = await answers.show(
+            direct.database.reader, order, lsps1_order, hides_hold=hides
+        )
         assert found["announce_channel"] is False
         assert found["order_state"] == order_state
         assert found["payment"]["bolt11"]["state"] == state
-    plain = await answers.show(shop.database.reader, order, kept)
+    plain = await answers.show(direct.database.reader, order, lsps1_order)
     assert plain["payment"]["bolt11"]["state"] == payment
 
 
@@ -135,7 +139,7 @@ async def test_each_state_has_a_word_of_the_specification(
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "answer"),
     [
         (lsps1.not_found(), (101, "Not found", {"message": "there is no such order"})),
         (NotAllowed("no"), (1, "Client rejected", {"message": "no"})),
@@ -145,16 +149,18 @@ async def test_each_state_has_a_word_of_the_specification(
     ],
 )
 def test_an_error_is_told_with_the_code_of_the_specification(
-    error: Exception, told: tuple[int, str, dict[str, Any]]
+    error: Exception, answer: tuple[int, str, dict[str, Any]]
 ) -> None:
     fault = rpc.fault_of(error)  # type: ignore[arg-type]
-    assert (fault.code, str(fault), fault.data) == told
+    assert (fault.code, str(fault), fault.data) == answer
 
 
-async def test_a_refusal_has_its_data_or_for_ldk_its_message(shop: ShopHarness) -> None:
+async def test_a_refusal_has_its_data_or_for_ldk_its_message(
+    direct: OrdersHarness,
+) -> None:
     order_id = "00000000-0000-4000-8000-000000000021FO"
-    told = await asked(shop, "lsps1.get_order", order_id=order_id)
-    assert told == {
+    answer = await call_lsps1(direct, "lsps1.get_order", order_id=order_id)
+    assert answer == {
         "jsonrpc": "2.0",
         "id": ZEUS_ID,
         "error": {
@@ -163,14 +169,14 @@ async def test_a_refusal_has_its_data_or_for_ldk_its_message(shop: ShopHarness) 
             "data": {"message": "there is no such order"},
         },
     }
-    told = await asked(shop, "lsps1.get_order", id_=LDK_ID, order_id=order_id)
-    assert told["error"] == {
+    answer = await call_lsps1(direct, "lsps1.get_order", id_=LDK_ID, order_id=order_id)
+    assert answer["error"] == {
         "code": 101,
         "message": "Not found: there is no such order",
     }
     for id_ in (ZEUS_ID, LDK_ID):
-        told = await asked(shop, "lsps2.get_info", id_=id_)
-        assert told["error"] == {"code": -32601, "message": "Method not found"}
+        answer = await call_lsps1(direct, "lsps2.get_info", id_=id_)
+        assert answer["error"] == {"code": -32601, "message": "Method not found"}
 
 
 @pytest.mark.parametrize(
@@ -181,15 +187,15 @@ async def test_a_refusal_has_its_data_or_for_ldk_its_message(shop: ShopHarness) 
     ],
 )
 async def test_garbage_is_refused_with_an_id_that_is_none(
-    shop: ShopHarness, raw: bytes, error: dict[str, Any]
+    direct: OrdersHarness, raw: bytes, error: dict[str, Any]
 ) -> None:
-    answer = await Rpc(Lsps1(shop.shop)).answer(PEER, raw)
-    told = {"jsonrpc": "2.0", "id": None, "error": error}
-    assert json.loads(answer or b"") == told
+    answer = await Rpc(Lsps1(direct.channels)).answer(PEER, raw)
+    expected = {"jsonrpc": "2.0", "id": None, "error": error}
+    assert json.loads(answer or b"") == expected
 
 
-async def test_params_may_be_missing_and_are_an_object(shop: ShopHarness) -> None:
-    answering = Rpc(Lsps1(shop.shop))
+async def test_params_may_be_missing_and_are_an_object(direct: OrdersHarness) -> None:
+    answering = Rpc(Lsps1(direct.channels))
     for params in ("", ',"params":null', ',"params":{}'):
         raw = f'{{"id":"1","method":"lsps0.list_protocols"{params}}}'.encode()
         answer = await answering.answer(PEER, raw)
@@ -207,20 +213,20 @@ async def test_params_may_be_missing_and_are_an_object(shop: ShopHarness) -> Non
     }
 
 
-async def test_each_call_takes_its_own_fields_alone(shop: ShopHarness) -> None:
+async def test_each_call_takes_its_own_fields_alone(direct: OrdersHarness) -> None:
     for method, known in (
         ("lsps0.list_protocols", {}),
         ("lsps1.get_info", {}),
         ("lsps1.get_order", {"order_id": "1"}),
     ):
-        told = await asked(shop, method, **known, more=1)
-        assert told["error"]["data"]["unrecognized"] == ["more"]
+        answer = await call_lsps1(direct, method, **known, more=1)
+        assert answer["error"]["data"]["unrecognized"] == ["more"]
 
 
 async def test_the_longest_message_and_the_longest_id_are_answered(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    answering = Rpc(Lsps1(shop.shop))
+    answering = Rpc(Lsps1(direct.channels))
     raw = json.dumps({"id": "1" * 128, "method": "lsps0.list_protocols"}).encode()
     for padded in (raw, raw.ljust(LONGEST)):
         answer = await answering.answer(PEER, padded)
@@ -239,9 +245,9 @@ class Broken(FakePayments):
 
 
 async def test_what_is_broken_is_ours_to_mend_and_not_to_show(
-    shop: ShopHarness, logged: pytest.LogCaptureFixture
+    direct: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
-    broken = replace(shop.shop, payments=Broken())
+    broken = replace(direct.channels, payments=Broken())
     request = {"id": ZEUS_ID, "method": "lsps1.create_order", "params": WANTED}
     raw = json.dumps(request).encode()
     answer = await Rpc(Lsps1(broken)).answer(PEER, raw)

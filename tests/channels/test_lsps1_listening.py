@@ -8,27 +8,27 @@ from typing import Any
 
 import pytest
 
-from leyden.app.loops import shop_queues
+from leyden.app.loops import channel_queues
 from leyden.base.tasks.work import Work
 from leyden.base.tasks.worker import Worker
 from leyden.channels.direct.lsps1 import state
 from leyden.channels.direct.lsps1.listening import listen
 from leyden.channels.direct.reservations import HOUR
-from leyden.channels.shop import LSPS1, Shop
+from leyden.channels.services import LSPS1, ChannelServices
 from leyden.values import replace
-from tests.channels.shop_harness import ShopHarness
+from tests.channels.orders_harness import OrdersHarness
 from tests.channels.test_lsps1 import OTHER, PEER, RULES, WANTED
 from tests.fakes.messages import FakeMessages
 from tests.waiting import until
 
 
 def request(method: str, id_: str = "1", **params: Any) -> bytes:
-    asked = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
-    return json.dumps(asked).encode()
+    body = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
+    return json.dumps(body).encode()
 
 
 @pytest.fixture
-async def messages(harness: ShopHarness) -> FakeMessages:
+async def messages(harness: OrdersHarness) -> FakeMessages:
     harness.seller.fill([3_000_000] * 20)
     harness.rules = replace(harness.rules, lsps1=RULES)
     async with harness.database.transaction() as tx:
@@ -37,16 +37,18 @@ async def messages(harness: ShopHarness) -> FakeMessages:
 
 
 @pytest.fixture
-async def reading(harness: ShopHarness, messages: FakeMessages) -> AsyncIterator[Shop]:
+async def reading(
+    harness: OrdersHarness, messages: FakeMessages
+) -> AsyncIterator[ChannelServices]:
     """Two processes, of which one reads."""
-    shop = replace(harness.shop, messages=messages)
+    channels = replace(harness.channels, messages=messages)
     running = []
     for _ in range(2):
-        queues = [each for each in shop_queues(shop) if each.kind == LSPS1]
-        worker = Worker(harness.database, queues, clock=shop.clock)
+        queues = [each for each in channel_queues(channels) if each.kind == LSPS1]
+        worker = Worker(harness.database, queues, clock=channels.clock)
         running.append(asyncio.create_task(worker.run()))
     await listening(messages)
-    yield shop
+    yield channels
     for task in running:
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)
@@ -64,12 +66,12 @@ async def answer(messages: FakeMessages) -> tuple[str, dict[str, Any]]:
 
 @pytest.mark.usefixtures("reading")
 async def test_one_of_two_processes_reads_and_answers_once(
-    harness: ShopHarness, messages: FakeMessages
+    harness: OrdersHarness, messages: FakeMessages
 ) -> None:
     assert messages.listeners == 1
     messages.arrive(PEER, request("lsps1.create_order", **WANTED))
-    peer, told = await answer(messages)
-    assert (peer, told["result"]["order_state"]) == (PEER, "CREATED")
+    peer, reported = await answer(messages)
+    assert (peer, reported["result"]["order_state"]) == (PEER, "CREATED")
     messages.arrive(OTHER, request("lsps0.list_protocols"))
     assert (await answer(messages))[0] == OTHER
     assert messages.sent.empty()
@@ -83,7 +85,7 @@ async def test_it_reads_on_after_garbage_and_when_the_stream_broke_off(
     for raw in (b"{nope", b"[" * 8_000, b"\xff" * 60_000, b"", b'{"result":1}'):
         messages.arrive(PEER, raw)
     refused = [await answer(messages) for _ in range(3)]
-    assert {told["error"]["code"] for _, told in refused} == {-32700}
+    assert {reported["error"]["code"] for _, reported in refused} == {-32700}
     messages.break_off()
     await until(lambda: not messages.listeners)
     await listening(messages)
@@ -101,9 +103,9 @@ async def test_interleaved_requests_are_answered_by_their_ids(
             messages.arrive(peer, request(method, str(number)))
     found = set()
     for _ in range(16):
-        peer, told = await answer(messages)
-        assert ("protocols" in told["result"]) is (int(told["id"]) % 2 == 0)
-        found.add((peer, told["id"]))
+        peer, reported = await answer(messages)
+        assert ("protocols" in reported["result"]) is (int(reported["id"]) % 2 == 0)
+        found.add((peer, reported["id"]))
     assert len(found) == 16
 
 
@@ -128,15 +130,15 @@ async def test_a_peer_that_left_harms_nobody(messages: FakeMessages) -> None:
 
 
 async def test_a_reader_that_has_lost_its_claim_stores_no_order(
-    harness: ShopHarness, messages: FakeMessages
+    harness: OrdersHarness, messages: FakeMessages
 ) -> None:
     until = harness.now + timedelta(seconds=30)
     async with harness.database.transaction() as tx:
-        (lost,) = await tx.tasks.claim(LSPS1, now=harness.now, until=until, most=1)
+        (lost,) = await tx.tasks.claim(LSPS1, now=harness.now, until=until, limit=1)
     async with harness.database.transaction() as tx:
-        await tx.tasks.claim(LSPS1, now=until, until=until + HOUR, most=1)
-    shop = replace(harness.shop, messages=messages)
-    reading = asyncio.create_task(listen(shop, Work(harness.database, lost)))
+        await tx.tasks.claim(LSPS1, now=until, until=until + HOUR, limit=1)
+    channels = replace(harness.channels, messages=messages)
+    reading = asyncio.create_task(listen(channels, Work(harness.database, lost)))
     try:
         await listening(messages)
         messages.arrive(PEER, request("lsps1.create_order", **WANTED))
@@ -148,13 +150,13 @@ async def test_a_reader_that_has_lost_its_claim_stores_no_order(
 
 
 async def test_what_is_missing_is_told(
-    harness: ShopHarness, messages: FakeMessages
+    harness: OrdersHarness, messages: FakeMessages
 ) -> None:
-    shop = replace(harness.shop, messages=messages)
-    found = await state.read(shop, RULES)
+    channels = replace(harness.channels, messages=messages)
+    found = await state.read(channels, RULES)
     assert (found.missing, found.unpaid, found.reserved) == ((), 0, 0)
     harness.seller.own_features = frozenset()
-    found = await state.read(shop, replace(RULES, organization="nobody"))
+    found = await state.read(channels, replace(RULES, organization="nobody"))
     organization, announced = found.missing
     assert "no organization 'nobody'" in organization
     assert "--protocol.custom-nodeann=729" in announced

@@ -5,28 +5,28 @@ from dataclasses import replace  # noqa: TID251
 import pytest
 
 from leyden.channels import orders
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.errors import NotAllowed, RightsChanged, Stale
-from tests.channels.hesitant import Happens, Hesitant
-from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
+from tests.channels.orders_harness import HARBOUR, PRICE, OrdersHarness, request_of
+from tests.channels.pausing_database import Happens, PausingDatabase
 
 ORDER_ID = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 
 
-def late(harness: ShopHarness, happens: Happens) -> ShopHarness:
+def late(harness: OrdersHarness, happens: Happens) -> OrdersHarness:
     """Return the same shop for somebody who looks, and acts when this has happened."""
-    return replace(harness, database=Hesitant(harness.database, happens))
+    return replace(harness, database=PausingDatabase(harness.database, happens))
 
 
-async def cancel(harness: ShopHarness, order: Order) -> Order:
+async def cancel(harness: OrdersHarness, order: Order) -> Order:
     """Cancel it, without trying again."""
     return await orders.cancel(
-        harness.shop, HARBOUR, order.id, actor="test", now=harness.now
+        harness.channels, HARBOUR, order.id, actor="test", now=harness.now
     )
 
 
 async def test_who_makes_an_order_twice_at_once_is_told_where_its_money_counts(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """Each has asked for an address; the order has one."""
     made: list[Order] = []
@@ -38,7 +38,7 @@ async def test_who_makes_an_order_twice_at_once_is_told_where_its_money_counts(
 
 
 async def test_an_order_that_gets_its_ticket_while_it_is_cancelled_keeps_it(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """Else the credit would be there before the market has let the ticket go."""
     order = await harness.create()
@@ -49,14 +49,14 @@ async def test_an_order_that_gets_its_ticket_while_it_is_cancelled_keeps_it(
 
     with pytest.raises(Stale):
         await cancel(late(harness, paid), order)
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert await harness.credit() == 0
     assert (await cancel(harness, order)).credit_refund == PRICE
 
 
 @pytest.mark.parametrize("paid", [False, True])
 async def test_two_who_cancel_at_once_are_told_the_same(
-    harness: ShopHarness,
+    harness: OrdersHarness,
     paid: bool,  # noqa: FBT001
 ) -> None:
     order = await harness.create()
@@ -73,7 +73,7 @@ async def test_two_who_cancel_at_once_are_told_the_same(
 
 
 async def test_an_order_that_is_being_created_meanwhile_is_not_cancelled(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.market.away = True
@@ -86,19 +86,19 @@ async def test_an_order_that_is_being_created_meanwhile_is_not_cancelled(
         await cancel(late(harness, paid), order)
     with pytest.raises(NotAllowed):
         await cancel(harness, order)
-    assert await harness.status(order) is Status.CREATING
+    assert await harness.status(order) is OrderStatus.CREATING
 
 
 async def test_who_may_not_spend_any_more_takes_no_ticket_from_the_market(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
     await harness.settle_down()
     with pytest.raises(RightsChanged):
         await orders.cancel(
-            harness.shop, HARBOUR, order.id, actor="user:mallory", now=harness.now
+            harness.channels, HARBOUR, order.id, actor="user:mallory", now=harness.now
         )
     harness.market.register(await harness.ticket(order))  # where it still is
     await harness.follow_tickets()
-    assert await harness.status(order) is Status.SUBMITTED
+    assert await harness.status(order) is OrderStatus.SUBMITTED

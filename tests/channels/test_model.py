@@ -31,14 +31,14 @@ from leyden.channels.rules.pricing import Channel
 from leyden.errors import Conflict, NotAllowed, OverLimit
 from leyden.values import replace
 from tests.channels.model import Model
-from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
+from tests.channels.orders_harness import HARBOUR, LIGHTHOUSE, OrdersHarness, request_of
 from tests.conftest import NOW
 from tests.emptied import emptied
 from tests.reaper import in_memory
 
 Result = TypeVar("Result")
-MOST_OWED = 50_000
-MOST_ORDERS = 6
+MAX_OWED = 50_000
+MAX_ORDERS = 6
 INVOICES = {
     InvoiceState.OPEN: "open",
     InvoiceState.ACCEPTED: "held",
@@ -52,7 +52,7 @@ BALANCES = st.sampled_from([0, 0, 0, 90_000])
 SHARES = st.sampled_from([1, 30, 70, 100, 101, 250])
 
 
-class Shopping(RuleBasedStateMachine):
+class Ordering(RuleBasedStateMachine):
     """Two organizations, up to six orders, and everything that can happen to them."""
 
     sealer: Sealer
@@ -64,18 +64,18 @@ class Shopping(RuleBasedStateMachine):
         self._stack = contextlib.ExitStack()
         url = self._stack.enter_context(type(self).new_database())
         self.database: Database = self.run(open_database(url))
-        self.harness = ShopHarness(database=self.database, sealer=type(self).sealer)
+        self.harness = OrdersHarness(database=self.database, sealer=type(self).sealer)
         self.run(self.harness.open())
         self.run(
             credit.open_account(
                 self.database,
                 LIGHTHOUSE,
-                most_owed=MOST_OWED,
+                most_owed=MAX_OWED,
                 actor="operator:alice",
                 now=NOW,
             )
         )
-        self.model = self.new_model(now=NOW, most_owed={LIGHTHOUSE: MOST_OWED})
+        self.model = self.new_model(now=NOW, most_owed={LIGHTHOUSE: MAX_OWED})
         self.orders: dict[str, Order] = {}
         self.bills = 0
         self.coins: dict[str, Outpoint] = {}
@@ -93,7 +93,7 @@ class Shopping(RuleBasedStateMachine):
 
     # Rules.
 
-    @precondition(lambda self: len(self.orders) < MOST_ORDERS)
+    @precondition(lambda self: len(self.orders) < MAX_ORDERS)
     @rule(who=TEAMS, capacity=CAPACITIES, share=BALANCES)
     def create(self, who: str, capacity: int, share: int) -> None:
         if self.model.market_away:
@@ -103,7 +103,7 @@ class Shopping(RuleBasedStateMachine):
         )
         name = f"order {len(self.orders)}"
         offer = self.run(
-            sources.quote(self.harness.shop, who, channel, now=self.harness.now)
+            sources.quote(self.harness.channels, who, channel, now=self.harness.now)
         )
         expected = self.model.create(name, who, offer.quote.total_fee)
         try:
@@ -364,7 +364,7 @@ class Shopping(RuleBasedStateMachine):
         await self.harness.prove()
 
 
-def walk(machine: type[Shopping], *, examples: int, steps: int) -> None:
+def walk(machine: type[Ordering], *, examples: int, steps: int) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
@@ -376,8 +376,8 @@ def walk(machine: type[Shopping], *, examples: int, steps: int) -> None:
     )
 
 
-def shopping_on(
-    machine: type[Shopping], request: pytest.FixtureRequest, sealer: Sealer
+def ordering_on(
+    machine: type[Ordering], request: pytest.FixtureRequest, sealer: Sealer
 ) -> None:
     """Let each walk of a machine have a database of its own."""
     machine.sealer = sealer
@@ -392,8 +392,8 @@ def shopping_on(
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def shopping(request: pytest.FixtureRequest, sealer: Sealer) -> None:
-    shopping_on(Shopping, request, sealer)
+def ordering(request: pytest.FixtureRequest, sealer: Sealer) -> None:
+    ordering_on(Ordering, request, sealer)
 
 
 @contextlib.contextmanager
@@ -409,11 +409,11 @@ def _sqlite(template: Path) -> Iterator[str]:
 def test_any_walk_ends_where_the_model_says(request: pytest.FixtureRequest) -> None:
     # On PostgreSQL each takes five times as long; the long one walks there as often.
     on_postgres = "postgres" in request.node.name
-    walk(Shopping, examples=8 if on_postgres else 40, steps=40)
+    walk(Ordering, examples=8 if on_postgres else 40, steps=40)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(14_400)
 @pytest.mark.usefixtures("shopping")
 def test_two_thousand_long_walks_end_where_the_model_says() -> None:
-    walk(Shopping, examples=2_000, steps=60)
+    walk(Ordering, examples=2_000, steps=60)

@@ -9,25 +9,25 @@ from leyden.channels import orders, sources
 from leyden.channels.money import credit
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import AuctionTerms, Quote, Terms, quote
 from leyden.channels.rules.sources import Source
-from leyden.channels.shop import EXPIRY, TICKET, TICKETS
+from leyden.channels.services import EXPIRY, TICKET, TICKETS
 from leyden.channels.sources import Offer
 from leyden.errors import NotAllowed, NotFound, OverLimit, OverQuota, TreasuryAway
 from leyden.people.rules.quotas import Quota
 from leyden.values import replace
-from tests.channels.shop_harness import (
+from tests.channels.orders_harness import (
     CHANNEL,
     HARBOUR,
     LIGHTHOUSE,
     PRICE,
-    ShopHarness,
+    OrdersHarness,
     request_of,
 )
 from tests.channels.test_direct_channels import channel
-from tests.events.told import types_told
+from tests.events.stored_events import stored_types
 from tests.people.plenty import PLENTY
 
 MINUTE = timedelta(minutes=1)
@@ -36,25 +36,25 @@ PRICED = quote(CHANNEL, Terms(), AuctionTerms())
 ID = "00000000-0000-4000-8000-000000000021FO"
 
 
-def raise_price(harness: ShopHarness) -> Quote:
+def raise_price(harness: OrdersHarness) -> Quote:
     terms = Terms(service_fee_base=Sats(2_100))
     harness.rules = replace(harness.rules, terms=terms)
     return quote(CHANNEL, terms, AuctionTerms())
 
 
-async def offer(harness: ShopHarness) -> Offer:
-    return await sources.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
+async def offer(harness: OrdersHarness) -> Offer:
+    return await sources.quote(harness.channels, HARBOUR, CHANNEL, now=harness.now)
 
 
-async def due(harness: ShopHarness, kind: str) -> object:
+async def due(harness: OrdersHarness, kind: str) -> object:
     return await harness.database.reader.tasks.next_due(kind, now=harness.now)
 
 
-async def unpaid(harness: ShopHarness, who: str = HARBOUR) -> int:
+async def unpaid(harness: OrdersHarness, who: str = HARBOUR) -> int:
     return await harness.database.reader.quotas.unpaid_orders(who, now=harness.now)
 
 
-async def may_owe(harness: ShopHarness, sats: int) -> None:
+async def may_owe(harness: OrdersHarness, sats: int) -> None:
     await credit.open_account(
         harness.database, HARBOUR, most_owed=sats, actor="operator", now=harness.now
     )
@@ -64,7 +64,7 @@ async def may_owe(harness: ShopHarness, sats: int) -> None:
 
 
 async def test_a_price_is_offered_with_the_credit_that_it_would_use(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     fresh = harness.now + MINUTE
     assert await offer(harness) == (PRICED, 0, fresh, Source.POOL)
@@ -75,7 +75,7 @@ async def test_a_price_is_offered_with_the_credit_that_it_would_use(
 
 
 async def test_a_price_is_written_anew_after_a_minute_or_once_it_changed(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     first = harness.now
     await offer(harness)
@@ -90,7 +90,7 @@ async def test_a_price_is_written_anew_after_a_minute_or_once_it_changed(
 
 @pytest.mark.parametrize(("minutes", "holds"), [(10, True), (11.01, False)])
 async def test_a_price_holds_for_ten_minutes_and_what_was_fresh(
-    harness: ShopHarness, minutes: float, *, holds: bool
+    harness: OrdersHarness, minutes: float, *, holds: bool
 ) -> None:
     await offer(harness)
     raised = raise_price(harness)
@@ -98,7 +98,7 @@ async def test_a_price_holds_for_ten_minutes_and_what_was_fresh(
     assert (await harness.create()).quote == (PRICED if holds else raised)
 
 
-async def test_anothers_price_does_not_hold(harness: ShopHarness) -> None:
+async def test_anothers_price_does_not_hold(harness: OrdersHarness) -> None:
     await offer(harness)
     raised = raise_price(harness)
     assert (await harness.create(who=LIGHTHOUSE)).quote == raised
@@ -107,14 +107,14 @@ async def test_anothers_price_does_not_hold(harness: ShopHarness) -> None:
 # The order.
 
 
-async def test_an_order_waits_for_its_whole_price(harness: ShopHarness) -> None:
+async def test_an_order_waits_for_its_whole_price(harness: OrdersHarness) -> None:
     order = await harness.create(order_id=ID)
     (request,) = harness.payments.requests.values()
     assert request.order_id == ID
     assert order == Order(
         id=ID,
         organization_id=HARBOUR,
-        status=Status.WAITING_PAYMENT,
+        status=OrderStatus.WAITING_PAYMENT,
         created=harness.now,
         expires=harness.now + timedelta(minutes=60),
         quote=PRICED,
@@ -128,12 +128,12 @@ async def test_an_order_waits_for_its_whole_price(harness: ShopHarness) -> None:
     assert await due(harness, EXPIRY) == order.expires
     assert await due(harness, TICKET) is None
     assert await harness.database.reader.ledger.of_order(ID) == []
-    assert await types_told(harness.database, HARBOUR) == ["order.created"]
+    assert await stored_types(harness.database, HARBOUR) == ["order.created"]
     assert (await unpaid(harness), await unpaid(harness, LIGHTHOUSE)) == (1, 0)
 
 
 async def test_the_same_id_is_the_same_order_and_nobody_elses(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create(order_id=ID)
     harness.now += MINUTE
@@ -141,13 +141,13 @@ async def test_the_same_id_is_the_same_order_and_nobody_elses(
     with pytest.raises(NotFound):
         await harness.create(order_id=ID, who=LIGHTHOUSE)
     with pytest.raises(NotFound):
-        await orders.get(harness.shop, LIGHTHOUSE, ID)
+        await orders.get(harness.channels, LIGHTHOUSE, ID)
     with pytest.raises(NotFound):
         await harness.cancel(order, LIGHTHOUSE)
-    assert await orders.get(harness.shop, HARBOUR, ID) == order
+    assert await orders.get(harness.channels, HARBOUR, ID) == order
 
 
-async def booked(harness: ShopHarness) -> list[Entry]:
+async def booked(harness: OrdersHarness) -> list[Entry]:
     found = await harness.database.reader.ledger.of_order(ID)
     return [each.entry for each in found]
 
@@ -165,7 +165,7 @@ def covering(what: Reason, source: str, sats: int) -> Entry:
 
 
 async def test_an_order_that_is_sent_again_late_can_be_paid(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """Its process died between invoice and order, and the invoice has expired since."""
     lives = harness.rules.order_lives
@@ -175,29 +175,29 @@ async def test_an_order_that_is_sent_again_late_can_be_paid(
     order = await harness.create(order_id="the same order")
     harness.payments.pay(request_of(order))
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     await harness.prove()
 
 
 async def test_an_order_is_to_be_sent_again_when_its_address_is_known(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """A treasury that was restored from its seed begins with the first address."""
     before = [await harness.create() for _ in range(2)]
     harness.payments.known_addresses = [each.onchain_address for each in before]
     for _ in before:
-        with pytest.raises(TreasuryAway) as told:
+        with pytest.raises(TreasuryAway) as raised:
             await harness.create(order_id=ID)
-        assert (told.value.status, told.value.retry_after_s) == (503, 1)
+        assert (raised.value.status, raised.value.retry_after_s) == (503, 1)
     assert await unpaid(harness) == 2
     order = await harness.create(order_id=ID)
     harness.payments.send(order.onchain_address, PRICE)
     harness.payments.mine()
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
 
 
-async def test_credit_covers_what_it_can(harness: ShopHarness) -> None:
+async def test_credit_covers_what_it_can(harness: OrdersHarness) -> None:
     await harness.give_credit(5_000)
     order = await harness.create(order_id=ID)
     assert (order.credit_used, order.charged, order.to_be_paid) == (5_000, 0, 11_163)
@@ -208,10 +208,12 @@ async def test_credit_covers_what_it_can(harness: ShopHarness) -> None:
     ]
 
 
-async def test_credit_that_covers_all_asks_for_no_payment(harness: ShopHarness) -> None:
+async def test_credit_that_covers_all_asks_for_no_payment(
+    harness: OrdersHarness,
+) -> None:
     await harness.give_credit(PRICE)
     order = await harness.create(order_id=ID)
-    assert order.status is Status.CREATING
+    assert order.status is OrderStatus.CREATING
     assert (order.credit_used, order.payment_request) == (PRICE, None)
     assert harness.payments.requests == {}
     assert (await due(harness, EXPIRY), await due(harness, TICKET)) == (
@@ -219,21 +221,21 @@ async def test_credit_that_covers_all_asks_for_no_payment(harness: ShopHarness) 
         harness.now,
     )
     assert await unpaid(harness) == 0
-    assert await types_told(harness.database, HARBOUR, skip=1) == [
+    assert await stored_types(harness.database, HARBOUR, skip=1) == [
         "order.created",
         "credit.changed",
         "order.paid",
     ]
 
 
-async def test_an_account_covers_what_credit_does_not(harness: ShopHarness) -> None:
+async def test_an_account_covers_what_credit_does_not(harness: OrdersHarness) -> None:
     await may_owe(harness, PRICE - 5_000)
     await harness.give_credit(5_000)
     order = await harness.create(order_id=ID)
     assert (order.credit_used, order.charged, order.status) == (
         5_000,
         PRICE - 5_000,
-        Status.CREATING,
+        OrderStatus.CREATING,
     )
     assert await booked(harness) == [
         covering(Reason.CREDIT_USED, ledger.credit(HARBOUR), 5_000),
@@ -242,7 +244,7 @@ async def test_an_account_covers_what_credit_does_not(harness: ShopHarness) -> N
 
 
 async def test_an_account_owes_its_limit_and_not_a_satoshi_more(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     await may_owe(harness, 2 * PRICE - 1)
     await harness.create()
@@ -255,17 +257,19 @@ async def test_an_account_owes_its_limit_and_not_a_satoshi_more(
 # Places of unpaid orders.
 
 
-async def test_an_order_without_an_invoice_takes_no_place(harness: ShopHarness) -> None:
+async def test_an_order_without_an_invoice_takes_no_place(
+    harness: OrdersHarness,
+) -> None:
     harness.payments.away = True
     with pytest.raises(TreasuryAway):
         await harness.create(order_id=ID)
     assert await unpaid(harness) == 0
     harness.payments.away = False
     with pytest.raises(NotFound):
-        await orders.get(harness.shop, HARBOUR, ID)
+        await orders.get(harness.channels, HARBOUR, ID)
 
 
-async def test_the_place_is_there_before_the_invoice(harness: ShopHarness) -> None:
+async def test_the_place_is_there_before_the_invoice(harness: OrdersHarness) -> None:
     limits = {**PLENTY, Quota.UNPAID_ORDERS: 1}
     harness.rules = replace(harness.rules, quotas=limits)
     await harness.create()
@@ -280,61 +284,61 @@ async def test_the_place_is_there_before_the_invoice(harness: ShopHarness) -> No
 # Lists, and the end.
 
 
-async def test_orders_are_listed_newest_first(harness: ShopHarness) -> None:
+async def test_orders_are_listed_newest_first(harness: OrdersHarness) -> None:
     made = []
     for _ in range(3):
         made.append(await harness.create())
         harness.now += MINUTE
     await harness.create(who=LIGHTHOUSE)
-    found = await orders.list_(harness.shop, HARBOUR, most=2)
+    found = await orders.list_(harness.channels, HARBOUR, limit=2)
     assert found == made[:0:-1]
     last = found[-1]
     rest = await orders.list_(
-        harness.shop, HARBOUR, before=(last.created, last.id), most=2
+        harness.channels, HARBOUR, before=(last.created, last.id), limit=2
     )
     assert rest == made[:1]
 
 
 async def test_a_failed_order_that_is_cancelled_gives_back_nothing_more(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     await harness.give_credit(PRICE)
     harness.market.refuses = "no"
     order = await harness.create(order_id=ID)
     await harness.settle_down()
-    assert await harness.status(order) is Status.FAILED
+    assert await harness.status(order) is OrderStatus.FAILED
     before = await booked(harness)
     for _ in range(2):
         cancelled = await harness.cancel(order)
-        assert cancelled.status is Status.CANCELLED
+        assert cancelled.status is OrderStatus.CANCELLED
     assert await booked(harness) == before
     assert await harness.credit() == PRICE
 
 
 async def test_an_order_that_is_being_made_cannot_be_cancelled(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     await harness.give_credit(PRICE)
     order = await harness.create()
     with pytest.raises(NotAllowed, match="an order that is creating cannot be"):
         await harness.cancel(order)
-    assert await harness.status(order) is Status.CREATING
+    assert await harness.status(order) is OrderStatus.CREATING
 
 
 async def test_a_ticket_is_withdrawn_before_its_order_is_cancelled(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     await harness.give_credit(PRICE)
     order = await harness.create()
     await harness.settle_down()
     cancelled = await harness.cancel(order)
-    assert cancelled.status is Status.CANCELLED
+    assert cancelled.status is OrderStatus.CANCELLED
     assert cancelled.credit_refund == await harness.credit() == PRICE
     assert harness.market.tickets()[cancelled.ticket_ref] == "cancelled"
 
 
 async def test_a_ticket_that_was_filled_meanwhile_is_looked_at_at_once(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     await harness.give_credit(PRICE)
     order = await harness.create()
@@ -346,15 +350,15 @@ async def test_a_ticket_that_was_filled_meanwhile_is_looked_at_at_once(
         await harness.cancel(order)
     assert await due(harness, TICKETS) == harness.now
     await harness.work(TICKETS)
-    assert await harness.status(order) is Status.FILLED
+    assert await harness.status(order) is OrderStatus.FILLED
 
 
 async def test_a_direct_order_has_its_coins_from_the_beginning(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     harness.seller.fill([3_000_000] * 3)
     order = await harness.create(channel())
     reserved = harness.database.reader.reserved_coins
     assert [each.sats for each in await reserved.of_order(order.id)] == [3_000_000]
-    assert (await harness.cancel(order)).status is Status.CANCELLED
+    assert (await harness.cancel(order)).status is OrderStatus.CANCELLED
     assert await reserved.all_() == set()

@@ -8,73 +8,73 @@ from leyden.base.rules.units import Sats
 from leyden.channels import payment_sweep
 from leyden.channels.checkout import record_payment
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Status
+from leyden.channels.rules.orders import OrderStatus
 from leyden.channels.rules.payments import InvoiceState, PaymentRequest, PaymentUpdate
 from leyden.channels.rules.pricing import Channel
-from leyden.channels.shop import TICKET
+from leyden.channels.services import TICKET
 from leyden.values import replace
-from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
-from tests.events.told import types_told
+from tests.channels.orders_harness import HARBOUR, PRICE, OrdersHarness, request_of
+from tests.events.stored_events import stored_types
 
 
 async def test_coins_buy_a_ticket_once_they_lie_deep_enough(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, PRICE)
     await harness.settle_down()
-    assert await harness.status(order) is Status.WAITING_PAYMENT
+    assert await harness.status(order) is OrderStatus.WAITING_PAYMENT
     harness.payments.mine()
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert harness.payments.invoices[order.payment_hash].state is InvoiceState.CANCELLED
 
 
-async def test_a_large_sum_has_to_lie_deeper(harness: ShopHarness) -> None:
+async def test_a_large_sum_has_to_lie_deeper(harness: OrdersHarness) -> None:
     channel = Channel(capacity=Sats(10_000_000), self_chan_balance=Sats(6_000_000))
     order = await harness.create(channel)
     harness.payments.send(order.onchain_address, order.to_be_paid)
     for _ in range(2):
         harness.payments.mine()
         await harness.settle_down()
-        assert await harness.status(order) is Status.WAITING_PAYMENT
+        assert await harness.status(order) is OrderStatus.WAITING_PAYMENT
     harness.payments.mine()
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
 
 
-async def test_outputs_add_up_and_the_rest_is_credit(harness: ShopHarness) -> None:
+async def test_outputs_add_up_and_the_rest_is_credit(harness: OrdersHarness) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, 10_000)
     harness.payments.mine()
     await harness.settle_down()
-    assert await harness.status(order) is Status.WAITING_PAYMENT
+    assert await harness.status(order) is OrderStatus.WAITING_PAYMENT
     harness.payments.send(order.onchain_address, 10_000)
     harness.payments.mine()
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert await harness.credit() == 20_000 - PRICE
 
 
 async def test_too_little_becomes_credit_when_the_time_is_up(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, 10_000)
     harness.payments.mine()
     await harness.settle_down()
     await harness.pass_time(minutes=61)
-    assert await harness.status(order) is Status.EXPIRED
+    assert await harness.status(order) is OrderStatus.EXPIRED
     assert await harness.credit() == 10_000
 
 
 async def test_too_little_that_confirms_late_becomes_credit(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, 10_000)
     await harness.pass_time(minutes=61)
-    assert await harness.status(order) is Status.EXPIRED
+    assert await harness.status(order) is OrderStatus.EXPIRED
     assert await harness.credit() == 0
     harness.payments.mine()
     await harness.settle_down()
@@ -82,37 +82,37 @@ async def test_too_little_that_confirms_late_becomes_credit(
 
 
 async def test_a_whole_payment_becomes_credit_when_it_confirms_late(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, PRICE)
     await harness.pass_time(minutes=61)
-    assert await harness.status(order) is Status.EXPIRED
+    assert await harness.status(order) is OrderStatus.EXPIRED
     harness.payments.mine()
     await harness.settle_down()
     assert await harness.credit() == PRICE
 
 
 async def test_a_payment_that_was_booked_is_waited_for_when_a_reorganization_undid_it(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, order.to_be_paid)
     harness.payments.mine()
     await harness.hear()
-    assert await harness.status(order) is Status.CREATING
+    assert await harness.status(order) is OrderStatus.CREATING
     harness.payments.reorganise(1)
     await harness.hear()
     await harness.pass_time(hours=5)
-    assert await harness.status(order) is Status.WAITING_PAYMENT
+    assert await harness.status(order) is OrderStatus.WAITING_PAYMENT
     harness.payments.mine()
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
 
 
 @pytest.mark.parametrize("ending", ["expired", "cancelled"])
 async def test_coins_for_an_ended_order_become_credit(
-    harness: ShopHarness, ending: str
+    harness: OrdersHarness, ending: str
 ) -> None:
     order = await harness.create()
     if ending == "cancelled":
@@ -127,20 +127,20 @@ async def test_coins_for_an_ended_order_become_credit(
 
 
 async def test_both_rails_at_once_with_coins_first_hands_lightning_back(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, PRICE)
     harness.payments.mine()
     harness.payments.pay(request_of(order))
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert await harness.credit() == 0
     assert harness.payments.received() == PRICE
 
 
 async def test_a_replaced_payment_is_forgotten_and_the_new_one_counts(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     first = harness.payments.send(order.onchain_address, PRICE)
@@ -148,34 +148,34 @@ async def test_a_replaced_payment_is_forgotten_and_the_new_one_counts(
     harness.payments.replace(first, sats=PRICE)
     harness.payments.mine()
     await harness.start_sweeping()
-    assert await harness.status(order) is Status.CREATED
-    assert await harness.place(ledger.RECEIVED) == -PRICE
+    assert await harness.status(order) is OrderStatus.CREATED
+    assert await harness.balance_of(ledger.RECEIVED) == -PRICE
     assert await harness.credit() == 0
 
 
 async def test_a_reorganisation_before_the_ticket_waits_for_the_payment_again(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.market.away = True
     harness.payments.send(order.onchain_address, PRICE)
     harness.payments.mine()
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATING
+    assert await harness.status(order) is OrderStatus.CREATING
     harness.payments.reorganise(1)
     await harness.settle_down()
     waiting = await harness.get(order)
-    assert (waiting.status, waiting.paid) == (Status.WAITING_PAYMENT, False)
-    assert await harness.place(ledger.RECEIVED) == 0
+    assert (waiting.status, waiting.paid) == (OrderStatus.WAITING_PAYMENT, False)
+    assert await harness.balance_of(ledger.RECEIVED) == 0
     harness.market.away = False
     harness.payments.mine()
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
-    assert await harness.place(ledger.RECEIVED) == -PRICE
+    assert await harness.status(order) is OrderStatus.CREATED
+    assert await harness.balance_of(ledger.RECEIVED) == -PRICE
 
 
 async def test_a_reorganisation_before_the_ticket_can_end_in_expiry(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.market.answers_lost = 1  # a ticket is made, and we do not hear of it
@@ -184,14 +184,14 @@ async def test_a_reorganisation_before_the_ticket_can_end_in_expiry(
     await harness.settle_down()
     harness.payments.reorganise(1, drop=[sent])
     await harness.start_sweeping()
-    assert await harness.status(order) is Status.WAITING_PAYMENT
+    assert await harness.status(order) is OrderStatus.WAITING_PAYMENT
     await harness.pass_time(minutes=61)
-    assert await harness.status(order) is Status.EXPIRED
+    assert await harness.status(order) is OrderStatus.EXPIRED
     assert set(harness.market.tickets().values()) == {"cancelled"}
 
 
 async def test_a_reorganisation_after_the_ticket_is_owed_to_us(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     sent = harness.payments.send(order.onchain_address, PRICE + 500)
@@ -200,14 +200,14 @@ async def test_a_reorganisation_after_the_ticket_is_owed_to_us(
     assert await harness.credit() == 500
     harness.payments.reorganise(1, drop=[sent])
     await harness.start_sweeping()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert await harness.credit() == 0
-    assert await harness.place(ledger.receivable(HARBOUR)) == -PRICE
-    assert await harness.place(ledger.RECEIVED) == 0
+    assert await harness.balance_of(ledger.receivable(HARBOUR)) == -PRICE
+    assert await harness.balance_of(ledger.RECEIVED) == 0
 
 
 async def test_what_paid_for_a_ticket_is_owed_whatever_credit_there_is(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     sent = harness.payments.send(order.onchain_address, PRICE)
@@ -217,11 +217,11 @@ async def test_what_paid_for_a_ticket_is_owed_whatever_credit_there_is(
     harness.payments.reorganise(1, drop=[sent])
     await harness.start_sweeping()
     assert await harness.credit() == 21_000
-    assert await harness.place(ledger.receivable(HARBOUR)) == -PRICE
+    assert await harness.balance_of(ledger.receivable(HARBOUR)) == -PRICE
 
 
 async def test_the_same_output_mined_again_is_booked_again_once(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, PRICE)
@@ -230,17 +230,17 @@ async def test_the_same_output_mined_again_is_booked_again_once(
     for depth in (1, 1, 1):
         harness.payments.reorganise(depth)
         await harness.settle_down()
-        assert await harness.place(ledger.receivable(HARBOUR)) == -PRICE
+        assert await harness.balance_of(ledger.receivable(HARBOUR)) == -PRICE
         harness.payments.mine()
         await harness.settle_down()
-        assert await harness.place(ledger.receivable(HARBOUR)) == 0
-        assert await harness.place(ledger.RECEIVED) == -PRICE
-    assert await harness.status(order) is Status.CREATED
+        assert await harness.balance_of(ledger.receivable(HARBOUR)) == 0
+        assert await harness.balance_of(ledger.RECEIVED) == -PRICE
+    assert await harness.status(order) is OrderStatus.CREATED
     assert await harness.credit() == 0
 
 
 async def test_an_answer_from_before_the_block_takes_nothing_back(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """The treasury was asked before the block came, and answers after it was heard."""
     order = await harness.create()
@@ -256,14 +256,14 @@ async def test_an_answer_from_before_the_block_takes_nothing_back(
         return answer
 
     harness.payments.lookup = late  # type: ignore[method-assign]
-    await payment_sweep.look_up(harness.shop, [request_of(order)])
-    assert await harness.status(order) is Status.CREATED
-    assert await harness.place(ledger.receivable(HARBOUR)) == 0
-    assert "payment.returned" not in await types_told(harness.database, HARBOUR)
+    await payment_sweep.look_up(harness.channels, [request_of(order)])
+    assert await harness.status(order) is OrderStatus.CREATED
+    assert await harness.balance_of(ledger.receivable(HARBOUR)) == 0
+    assert "payment.returned" not in await stored_types(harness.database, HARBOUR)
 
 
 async def test_a_spent_credit_that_the_chain_takes_back_becomes_a_receivable(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     late = await harness.create()
     await harness.cancel(late)
@@ -272,19 +272,19 @@ async def test_a_spent_credit_that_the_chain_takes_back_becomes_a_receivable(
     await harness.settle_down()
     bought = await harness.create()
     await harness.settle_down()
-    assert await harness.status(bought) is Status.CREATED
+    assert await harness.status(bought) is OrderStatus.CREATED
     harness.payments.reorganise(1, drop=[sent])
     await harness.start_sweeping()
     assert await harness.credit() == 0
-    assert await harness.place(ledger.receivable(HARBOUR)) == -PRICE
+    assert await harness.balance_of(ledger.receivable(HARBOUR)) == -PRICE
     # What comes in next repays it, and what is given back does too.
     await harness.cancel(bought)
     assert await harness.credit() == 0
-    assert await harness.place(ledger.receivable(HARBOUR)) == 0
+    assert await harness.balance_of(ledger.receivable(HARBOUR)) == 0
 
 
 async def test_a_reorganisation_of_an_ended_order_takes_its_credit(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     sent = harness.payments.send(order.onchain_address, 10_000)
@@ -295,10 +295,10 @@ async def test_a_reorganisation_of_an_ended_order_takes_its_credit(
     harness.payments.reorganise(1, drop=[sent])
     await harness.start_sweeping()
     assert await harness.credit() == 0
-    assert await harness.place(ledger.receivable(HARBOUR)) == 0
+    assert await harness.balance_of(ledger.receivable(HARBOUR)) == 0
 
 
-async def test_what_is_buried_is_looked_for_no_more(harness: ShopHarness) -> None:
+async def test_what_is_buried_is_looked_for_no_more(harness: OrdersHarness) -> None:
     harness.rules = replace(harness.rules, buried=6)
     order = await harness.create()
     harness.payments.send(order.onchain_address, PRICE)
@@ -311,7 +311,7 @@ async def test_what_is_buried_is_looked_for_no_more(harness: ShopHarness) -> Non
 
 
 async def test_what_is_buried_is_not_taken_back_because_nobody_tells_of_it(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     coin = harness.payments.send(order.onchain_address, 10_000)
@@ -319,15 +319,15 @@ async def test_what_is_buried_is_not_taken_back_because_nobody_tells_of_it(
     await harness.start_sweeping()
     harness.payments.reorganise(100, drop=[coin])
     await harness.start_sweeping()
-    assert await harness.place(ledger.held(order.id)) == 10_000
+    assert await harness.balance_of(ledger.held(order.id)) == 10_000
     harness.payments.send(order.onchain_address, 10_000, txid=coin.txid)
     harness.payments.mine()  # and so it was there all the time
     await harness.start_sweeping()
-    assert await harness.place(ledger.held(order.id)) == 10_000
+    assert await harness.balance_of(ledger.held(order.id)) == 10_000
 
 
 async def test_a_large_sum_in_small_coins_has_to_lie_as_deep(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """Else whoever can turn one block would pay for nothing, a million at a time."""
     channel = Channel(capacity=Sats(10_000_000), self_chan_balance=Sats(6_000_000))
@@ -337,14 +337,14 @@ async def test_a_large_sum_in_small_coins_has_to_lie_as_deep(
     for _ in range(2):
         harness.payments.mine()
         await harness.settle_down()
-        assert await harness.place(ledger.held(order.id)) == 0
+        assert await harness.balance_of(ledger.held(order.id)) == 0
     harness.payments.mine()
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
 
 
 async def test_a_large_coin_for_a_small_order_has_to_lie_as_deep(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """All that it is more is credit, and buys as much."""
     order = await harness.create()
@@ -352,45 +352,45 @@ async def test_a_large_coin_for_a_small_order_has_to_lie_as_deep(
     for _ in range(2):
         harness.payments.mine()
         await harness.settle_down()
-        assert await harness.status(order) is Status.WAITING_PAYMENT
+        assert await harness.status(order) is OrderStatus.WAITING_PAYMENT
     harness.payments.mine()
     await harness.settle_down()
     assert await harness.credit() == 5_000_000 - PRICE
 
 
 async def test_what_counted_counts_as_long_as_any_block_has_it(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, 1_000_000)
     harness.payments.mine(2)
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     harness.payments.reorganise(1)
     await harness.start_sweeping()
     assert await harness.credit() == 1_000_000 - PRICE
-    assert await harness.place(ledger.RECEIVED) == -1_000_000
+    assert await harness.balance_of(ledger.RECEIVED) == -1_000_000
 
 
 @pytest.mark.parametrize("other", [1, 10_001, 10**9])
 async def test_an_output_has_the_sum_it_had_at_first(
-    harness: ShopHarness, other: int
+    harness: OrdersHarness, other: int
 ) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, 10_000)
     harness.payments.mine()
     await harness.settle_down()
-    (told,) = harness.payments.outputs()
+    (answer,) = harness.payments.outputs()
     for confirmations in (0, 1, 100):
-        changed = replace(told, sats=Sats(other), confirmations=confirmations)
-        await record_payment(harness.shop, changed, now=harness.now)
+        changed = replace(answer, sats=Sats(other), confirmations=confirmations)
+        await record_payment(harness.channels, changed, now=harness.now)
     await harness.settle_down()
-    assert await harness.place(ledger.held(order.id)) == 10_000
+    assert await harness.balance_of(ledger.held(order.id)) == 10_000
     assert await harness.credit() == 0
 
 
 async def test_a_part_that_the_chain_takes_back_matters_no_more_once_all_is_held(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     coin = harness.payments.send(order.onchain_address, 10_000)
@@ -401,13 +401,13 @@ async def test_a_part_that_the_chain_takes_back_matters_no_more_once_all_is_held
     await harness.settle_down()
     harness.payments.reorganise(1, drop=[coin])
     await harness.start_sweeping()
-    assert await harness.status(order) is Status.CREATING
+    assert await harness.status(order) is OrderStatus.CREATING
     harness.market.away = False
     await harness.pass_time(minutes=1)
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert await harness.credit() == 0
     assert harness.payments.received() == PRICE
     assert await harness.database.reader.moves.of_order(order.id) == [
-        (Status.WAITING_PAYMENT, Status.CREATING),
-        (Status.CREATING, Status.CREATED),
+        (OrderStatus.WAITING_PAYMENT, OrderStatus.CREATING),
+        (OrderStatus.CREATING, OrderStatus.CREATED),
     ]

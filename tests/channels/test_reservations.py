@@ -13,12 +13,12 @@ from leyden.channels.direct import reservations
 from leyden.channels.direct.reservations import HOUR, Reservation, choose
 from leyden.channels.direct.rows.seller import KnownSeller
 from leyden.channels.direct.rules.openings import Coin, SellerWallet
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import Outpoint, PaymentRequest
 from leyden.channels.rules.pricing import Terms, direct_quote
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
 from leyden.values import replace
-from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
+from tests.channels.orders_harness import HARBOUR, LIGHTHOUSE, OrdersHarness, request_of
 from tests.channels.test_direct_channels import OTHER, PEER, PRICE, channel
 from tests.fakes.payments import FakePayments
 from tests.fakes.seller import FakeSeller
@@ -94,37 +94,39 @@ def test_coins_of_other_orders_are_neither_taken_nor_counted() -> None:
 
 
 @pytest.fixture
-async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
+async def direct(harness: OrdersHarness) -> AsyncIterator[OrdersHarness]:
     harness.seller.fill([3_000_000] * 5)
     yield harness
     await harness.prove()
 
 
-async def test_the_seller_is_known_from_its_first_order_on(shop: ShopHarness) -> None:
-    reader = shop.database.reader
+async def test_the_seller_is_known_from_its_first_order_on(
+    direct: OrdersHarness,
+) -> None:
+    reader = direct.database.reader
     assert await reservations.seller_uri(reader) == ""
-    await shop.create(channel())
-    pubkey, uri = shop.seller.pubkey, f"{shop.seller.pubkey}@seller.example:9735"
+    await direct.create(channel())
+    pubkey, uri = direct.seller.pubkey, f"{direct.seller.pubkey}@seller.example:9735"
     assert await reader.seller.find() == KnownSeller(pubkey, uri)
     assert await reservations.seller_uri(reader) == uri
 
 
 async def test_another_lnd_sells_once_the_operator_has_named_it(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    await shop.create(channel())
-    shop.seller.pubkey = OTHER
-    with pytest.raises(SellerAway) as told:
-        await reservations.read_wallet(shop.shop)
-    assert "than before" in str(told.value)
-    shop.rules = replace(shop.rules, seller=OTHER)
-    assert (await reservations.read_wallet(shop.shop)).pubkey == OTHER
-    await shop.create(channel(THIRD))
-    known = await shop.database.reader.seller.find()
+    await direct.create(channel())
+    direct.seller.pubkey = OTHER
+    with pytest.raises(SellerAway) as raised:
+        await reservations.read_wallet(direct.channels)
+    assert "than before" in str(raised.value)
+    direct.rules = replace(direct.rules, seller=OTHER)
+    assert (await reservations.read_wallet(direct.channels)).pubkey == OTHER
+    await direct.create(channel(THIRD))
+    known = await direct.database.reader.seller.find()
     assert known == KnownSeller(OTHER, f"{OTHER}@seller.example:9735")
-    shop.rules = replace(shop.rules, seller=THIRD)
+    direct.rules = replace(direct.rules, seller=THIRD)
     with pytest.raises(SellerAway):
-        await reservations.read_wallet(shop.shop)
+        await reservations.read_wallet(direct.channels)
 
 
 class Behind(FakeSeller):
@@ -135,81 +137,87 @@ class Behind(FakeSeller):
 
 
 async def test_a_seller_that_is_behind_its_chain_sells_nothing(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller = Behind()
-    shop.seller.fill([3_000_000])
-    with pytest.raises(SellerAway) as told:
-        await shop.create(channel())
-    assert "not synced" in str(told.value)
+    direct.seller = Behind()
+    direct.seller.fill([3_000_000])
+    with pytest.raises(SellerAway) as raised:
+        await direct.create(channel())
+    assert "not synced" in str(raised.value)
 
 
-async def test_the_treasurys_lnd_sells_nothing(shop: ShopHarness) -> None:
-    await shop.start_sweeping()  # which learns what the treasury is
-    assert (await reservations.read_wallet(shop.shop)).pubkey == shop.seller.pubkey
-    shop.seller.pubkey = shop.payments.pubkey
-    with pytest.raises(SellerAway) as told:
-        await reservations.read_wallet(shop.shop)
-    assert "seller_host: this lnd is the treasury" in str(told.value)
+async def test_the_treasurys_lnd_sells_nothing(direct: OrdersHarness) -> None:
+    await direct.start_sweeping()  # which learns what the treasury is
+    assert (
+        await reservations.read_wallet(direct.channels)
+    ).pubkey == direct.seller.pubkey
+    direct.seller.pubkey = direct.payments.pubkey
+    with pytest.raises(SellerAway) as raised:
+        await reservations.read_wallet(direct.channels)
+    assert "seller_host: this lnd is the treasury" in str(raised.value)
 
 
-async def test_without_a_seller_there_is_none_to_look_at(shop: ShopHarness) -> None:
+async def test_without_a_seller_there_is_none_to_look_at(direct: OrdersHarness) -> None:
     with pytest.raises(SellerAway, match="sells no direct channels"):
-        await reservations.read_wallet(replace(shop.shop, seller=None))
+        await reservations.read_wallet(replace(direct.channels, seller=None))
 
 
 # The limits.
 
 
-async def test_an_hour_sells_as_much_as_the_operator_allows(shop: ShopHarness) -> None:
-    shop.rules = replace(
-        shop.rules, seller_most_per_hour=Sats(2_000_000), order_lives=3 * HOUR
+async def test_an_hour_sells_as_much_as_the_operator_allows(
+    direct: OrdersHarness,
+) -> None:
+    direct.rules = replace(
+        direct.rules, seller_most_per_hour=Sats(2_000_000), order_lives=3 * HOUR
     )
-    await shop.give_credit(2 * PRICE)
+    await direct.give_credit(2 * PRICE)
     for peer in (PEER, OTHER):
-        await shop.create(channel(peer))
-    shop.now += HOUR - timedelta(microseconds=1)
+        await direct.create(channel(peer))
+    direct.now += HOUR - timedelta(microseconds=1)
     with pytest.raises(SoldOut):
-        await shop.create(channel(THIRD))
-    assert not shop.payments.requests, "no invoice is made in vain"
-    shop.now += timedelta(microseconds=1)
-    await shop.create(channel(THIRD))
+        await direct.create(channel(THIRD))
+    assert not direct.payments.requests, "no invoice is made in vain"
+    direct.now += timedelta(microseconds=1)
+    await direct.create(channel(THIRD))
 
 
-async def test_a_node_gets_as_much_as_the_operator_allows(shop: ShopHarness) -> None:
-    shop.rules = replace(shop.rules, seller_most_per_peer=Sats(2_000_000))
-    await shop.create(channel())
-    await shop.create(channel(), LIGHTHOUSE)
+async def test_a_node_gets_as_much_as_the_operator_allows(
+    direct: OrdersHarness,
+) -> None:
+    direct.rules = replace(direct.rules, seller_most_per_peer=Sats(2_000_000))
+    await direct.create(channel())
+    await direct.create(channel(), LIGHTHOUSE)
     with pytest.raises(Conflict, match=r"\(2,000,000 sat, with this order\)"):
-        await find(shop, "", PEER)
-    await find(shop, "", OTHER)
+        await find(direct, "", PEER)
+    await find(direct, "", OTHER)
 
 
-async def find(shop: ShopHarness, whose: str, peer: str) -> Reservation:
+async def find(direct: OrdersHarness, whose: str, peer: str) -> Reservation:
     quote = direct_quote(channel(peer), Terms())
-    return await reservations.prepare(shop.shop, whose, quote, now=shop.now)
+    return await reservations.prepare(direct.channels, whose, quote, now=direct.now)
 
 
 async def test_what_is_reserved_is_of_the_seller_that_was_seen(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    pubkey = shop.seller.pubkey
-    reservation = await find(shop, HARBOUR, PEER)
+    pubkey = direct.seller.pubkey
+    reservation = await find(direct, HARBOUR, PEER)
     assert reservation.seller == KnownSeller(pubkey, f"{pubkey}@seller.example:9735")
     assert [each.sats for each in reservation.coins] == [3_000_000]
 
 
 async def test_an_order_of_theirs_is_in_the_way_before_any_invoice(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    await shop.create(channel())
+    await direct.create(channel())
     with pytest.raises(Conflict, match="another open order"):
-        await find(shop, HARBOUR, PEER)
-    await find(shop, LIGHTHOUSE, PEER)
+        await find(direct, HARBOUR, PEER)
+    await find(direct, LIGHTHOUSE, PEER)
 
 
-async def kept(
-    shop: ShopHarness, order: Order, reservation: Reservation, whose: str
+async def reserve_and_keep(
+    direct: OrdersHarness, order: Order, reservation: Reservation, whose: str
 ) -> None:
     """Keep a reservation with an order beside one that is there already."""
     other = replace(
@@ -220,28 +228,30 @@ async def kept(
         lightning_invoice="lnbcrtlighthouse",
         payment_hash="21" * 32,
     )
-    async with shop.database.transaction() as tx:
+    async with direct.database.transaction() as tx:
         await tx.orders.add(other)
         await reservations.reserve(
-            tx, shop.shop, other, reservation, whose=whose, now=other.created
+            tx, direct.channels, other, reservation, whose=whose, now=other.created
         )
         coins = await tx.reserved_coins.of_order(other.id)
         assert coins == list(reservation.coins)
-        raise Kept
+        raise ReservationKept
 
 
-class Kept(Exception):
+class ReservationKept(Exception):
     """It was kept, and nobody is to see it."""
 
 
-async def test_what_was_reserved_for_two_is_one_orders(shop: ShopHarness) -> None:
-    both = [await find(shop, HARBOUR, PEER) for _ in range(2)]
+async def test_what_was_reserved_for_two_is_one_orders(direct: OrdersHarness) -> None:
+    both = [await find(direct, HARBOUR, PEER) for _ in range(2)]
     assert both[0] == both[1]
-    order = await shop.create(channel())
+    order = await direct.create(channel())
     with pytest.raises(Stale, match="another order reserved the coin"):
-        await kept(shop, order, both[1], LIGHTHOUSE)
-    with pytest.raises(Kept):
-        await kept(shop, order, await find(shop, LIGHTHOUSE, PEER), LIGHTHOUSE)
+        await reserve_and_keep(direct, order, both[1], LIGHTHOUSE)
+    with pytest.raises(ReservationKept):
+        await reserve_and_keep(
+            direct, order, await find(direct, LIGHTHOUSE, PEER), LIGHTHOUSE
+        )
 
 
 class Slow(FakePayments):
@@ -267,52 +277,52 @@ async def test_a_coin_that_a_channel_has_spent_meanwhile_is_not_reserved(
 ) -> None:
     """Its order is over and reserves nothing, but the coin is gone from the wallet."""
     payments = Slow()
-    shop = ShopHarness(db, sealer, payments=payments)
-    await shop.open()
-    shop.seller.fill([3_000_000] * 6)
-    shop.seller.online |= {PEER, OTHER}
-    await shop.give_credit(100_000)
+    direct = OrdersHarness(db, sealer, payments=payments)
+    await direct.open()
+    direct.seller.fill([3_000_000] * 6)
+    direct.seller.online |= {PEER, OTHER}
+    await direct.give_credit(100_000)
     before: list[Order] = []
 
     async def another_opens() -> None:
-        before.append(await shop.create(channel()))
-        await shop.settle_down()
-        assert await shop.status(before[0]) is Status.FILLED
+        before.append(await direct.create(channel()))
+        await direct.settle_down()
+        assert await direct.status(before[0]) is OrderStatus.FILLED
 
     payments.happens = another_opens
-    order = await shop.create(channel(OTHER), LIGHTHOUSE)
+    order = await direct.create(channel(OTHER), LIGHTHOUSE)
     assert len(before) == 1, "while the invoice was being created"
     payments.pay(request_of(order))
-    await shop.settle_down()
-    assert await shop.status(order) is Status.FILLED
-    await shop.prove()
+    await direct.settle_down()
+    assert await direct.status(order) is OrderStatus.FILLED
+    await direct.prove()
 
 
 @pytest.mark.parametrize(
     ("limits", "refused"),
     [
-        ({}, Kept),
-        ({"seller_most_per_hour": Sats(3_000_000)}, Kept),
+        ({}, ReservationKept),
+        ({"seller_most_per_hour": Sats(3_000_000)}, ReservationKept),
         ({"seller_most_per_hour": Sats(1_999_999)}, SoldOut),
-        ({"seller_most_per_peer": Sats(2_000_000)}, Kept),
+        ({"seller_most_per_peer": Sats(2_000_000)}, ReservationKept),
         ({"seller_most_per_peer": Sats(1_999_999)}, Conflict),
     ],
 )
 async def test_the_limits_are_looked_at_again_as_it_is_kept(
-    shop: ShopHarness, limits: dict[str, Any], refused: type[Exception]
+    direct: OrdersHarness, limits: dict[str, Any], refused: type[Exception]
 ) -> None:
     """The order is counted itself by then, and no order of its own is in its way."""
-    order = await shop.create(channel())
-    reservation = await find(shop, LIGHTHOUSE, PEER)
-    shop.rules = replace(shop.rules, **limits)
+    order = await direct.create(channel())
+    reservation = await find(direct, LIGHTHOUSE, PEER)
+    direct.rules = replace(direct.rules, **limits)
     with pytest.raises(refused):
-        await kept(shop, order, reservation, LIGHTHOUSE)
+        await reserve_and_keep(direct, order, reservation, LIGHTHOUSE)
 
 
 async def test_an_open_order_of_theirs_is_in_the_way_as_it_is_kept(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    order = await shop.create(channel())
-    reservation = await find(shop, LIGHTHOUSE, PEER)
+    order = await direct.create(channel())
+    reservation = await find(direct, LIGHTHOUSE, PEER)
     with pytest.raises(Conflict, match="another open order"):
-        await kept(shop, order, reservation, HARBOUR)
+        await reserve_and_keep(direct, order, reservation, HARBOUR)

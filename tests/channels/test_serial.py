@@ -17,11 +17,11 @@ from leyden.channels.money.corrections import Correction
 from leyden.channels.rules.orders import Order
 from leyden.errors import Conflict, NotAllowed, NotFound, Stale
 from tests.channels.model import Model
-from tests.channels.shop_harness import (
+from tests.channels.orders_harness import (
     HARBOUR,
     LIGHTHOUSE,
     PRICE,
-    ShopHarness,
+    OrdersHarness,
     request_of,
 )
 from tests.fakes.payments import PaymentFailed
@@ -78,7 +78,7 @@ class Books:
 class Street:
     """The shop, and people who all come at once."""
 
-    harness: ShopHarness
+    harness: OrdersHarness
     dice: random.Random
     orders: dict[str, Order] = field(default_factory=dict)
     deeds: int = 0
@@ -168,21 +168,21 @@ class Street:
 def some_order(
     books: Books,
     deeds: Sequence[Deed],
-    told: Sequence[Answer],
+    answers: Sequence[Answer],
     stands: tuple[object, ...],
 ) -> Books:
     """Find the deeds in an order in which the model agrees, one after the other."""
-    for places in itertools.permutations(range(len(deeds))):
+    for accounts in itertools.permutations(range(len(deeds))):
         trial = copy.deepcopy(books)
         # All of them are done, so that what is there in the end is compared as well.
-        agrees = [trial.do(deeds[place]) == told[place] for place in places]
+        agrees = [trial.do(deeds[account]) == answers[account] for account in accounts]
         if all(agrees) and trial.stands() == stands:
             return trial
-    raise AssertionError(f"{deeds} were answered {told}, and left {stands}")
+    raise AssertionError(f"{deeds} were answered {answers}, and left {stands}")
 
 
 async def test_what_happens_at_once_could_have_happened_in_some_order(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     print(f"seed {_SEED}")  # noqa: T201  shown when the test fails
     street = Street(harness, random.Random(_SEED))  # noqa: S311  no secret
@@ -200,5 +200,5 @@ async def test_what_happens_at_once_could_have_happened_in_some_order(
             now=harness.now,
         )
         deeds = [await street.draw(coupon.id) for _ in range(AT_ONCE)]
-        told = await asyncio.gather(*map(street.do, deeds))
-        books = some_order(books, deeds, told, await street.stands())
+        answer = await asyncio.gather(*map(street.do, deeds))
+        books = some_order(books, deeds, answer, await street.stands())

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from leyden.base.rules.units import Sats
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
-from leyden.channels.shop import Lsps1Settings
+from leyden.channels.services import Lsps1Settings
 from leyden.values import replace
-from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
+from tests.channels.orders_harness import HARBOUR, LIGHTHOUSE, OrdersHarness, request_of
 from tests.channels.test_direct_channels import OTHER, PEER, PRICE, channel
 from tests.channels.test_lsps1 import ordered, over_bolt8, over_http
 
@@ -23,7 +23,7 @@ KEYS = [
 
 
 @pytest.fixture
-async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
+async def direct(harness: OrdersHarness) -> AsyncIterator[OrdersHarness]:
     harness.rules = replace(harness.rules, lsps1=Lsps1Settings(organization=HARBOUR))
     harness.seller.online |= set(KEYS)
     yield harness
@@ -33,9 +33,9 @@ async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
         assert len(harness.seller.opened_for(each.id)) <= 1
 
 
-async def reserved(shop: ShopHarness, *orders: Order) -> list[int]:
+async def reserved(direct: OrdersHarness, *orders: Order) -> list[int]:
     """Return the coins that each of these holds, as numbers."""
-    of_order = shop.database.reader.reserved_coins.of_order
+    of_order = direct.database.reader.reserved_coins.of_order
     return [len(await of_order(each.id)) for each in orders]
 
 
@@ -43,112 +43,116 @@ async def reserved(shop: ShopHarness, *orders: Order) -> list[int]:
 
 
 async def test_a_stranger_reserves_nothing_when_his_orders_are_unpaid(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.fill([19_800_000] * 5)
-    made = [await ordered(shop, lsp_balance_sat="9900000") for _ in range(5)]
-    assert await reserved(shop, *made) == [0] * 5
-    assert await shop.database.reader.reserved_coins.all_() == set()
-    big = await shop.create(channel(OTHER, capacity=16_700_000), LIGHTHOUSE)
-    assert await shop.status(big) is Status.WAITING_PAYMENT
+    direct.seller.fill([19_800_000] * 5)
+    made = [await ordered(direct, lsp_balance_sat="9900000") for _ in range(5)]
+    assert await reserved(direct, *made) == [0] * 5
+    assert await direct.database.reader.reserved_coins.all_() == set()
+    big = await direct.create(channel(OTHER, capacity=16_700_000), LIGHTHOUSE)
+    assert await direct.status(big) is OrderStatus.WAITING_PAYMENT
 
 
 async def test_a_stranger_leaves_the_hour_to_others_when_his_orders_are_unpaid(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.fill([19_800_000] * 9)
+    direct.seller.fill([19_800_000] * 9)
     for peer in KEYS:
-        await ordered(shop, over_http(peer), lsp_balance_sat="16700000")
-    await shop.create(channel(OTHER, capacity=16_700_000), LIGHTHOUSE)
+        await ordered(direct, over_http(peer), lsp_balance_sat="16700000")
+    await direct.create(channel(OTHER, capacity=16_700_000), LIGHTHOUSE)
 
 
 async def test_a_stranger_gets_coins_when_his_payment_is_held(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.fill([3_000_000] * 3)
-    shop.seller.online.clear()
-    order = await ordered(shop)
-    shop.payments.pay(request_of(order))
-    await shop.settle_down()
-    assert await shop.status(order) is Status.CREATED, "its node is not connected"
-    assert await reserved(shop, order) == [1]
-    shop.seller.online.add(PEER)
-    await shop.pass_time(seconds=3)
-    assert await shop.status(order) is Status.FILLED
+    direct.seller.fill([3_000_000] * 3)
+    direct.seller.online.clear()
+    order = await ordered(direct)
+    direct.payments.pay(request_of(order))
+    await direct.settle_down()
+    assert await direct.status(order) is OrderStatus.CREATED, (
+        "its node is not connected"
+    )
+    assert await reserved(direct, order) == [1]
+    direct.seller.online.add(PEER)
+    await direct.pass_time(seconds=3)
+    assert await direct.status(order) is OrderStatus.FILLED
 
 
 async def test_a_stranger_keeps_his_money_when_the_coins_are_gone(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.fill([3_000_000])
-    first, second = await ordered(shop), await ordered(shop, over_bolt8(OTHER))
-    shop.seller.online.clear()
+    direct.seller.fill([3_000_000])
+    first, second = await ordered(direct), await ordered(direct, over_bolt8(OTHER))
+    direct.seller.online.clear()
     for each in (first, second):
-        shop.payments.pay(request_of(each))
-        await shop.settle_down()
-    assert await reserved(shop, first, second) == [1, 0]
-    second = await shop.get(second)
+        direct.payments.pay(request_of(each))
+        await direct.settle_down()
+    assert await reserved(direct, first, second) == [1, 0]
+    second = await direct.get(second)
     assert (second.status, second.invoice) == (
-        Status.FAILED,
+        OrderStatus.FAILED,
         InvoiceState.CANCELLED,
     )
-    assert await shop.credit() == 0
+    assert await direct.credit() == 0
 
 
 async def test_of_two_who_paid_at_once_one_gets_the_last_coin(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.fill([1_200_000])  # whose change is too small for another channel
-    both = [await ordered(shop, over_bolt8(peer)) for peer in (PEER, OTHER)]
+    direct.seller.fill([1_200_000])  # whose change is too small for another channel
+    both = [await ordered(direct, over_bolt8(peer)) for peer in (PEER, OTHER)]
     for each in both:
-        shop.payments.pay(request_of(each))
-    await shop.settle_down()
-    found = sorted([await shop.status(each) for each in both])
-    assert found == [Status.FAILED, Status.FILLED]
+        direct.payments.pay(request_of(each))
+    await direct.settle_down()
+    found = sorted([await direct.status(each) for each in both])
+    assert found == [OrderStatus.FAILED, OrderStatus.FILLED]
 
 
 async def test_a_paid_stranger_is_refunded_when_the_hour_is_sold(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.fill([3_000_000] * 6)
-    shop.rules = replace(shop.rules, seller_most_per_hour=Sats(1_000_000))
-    first, second = await ordered(shop), await ordered(shop, over_bolt8(OTHER))
+    direct.seller.fill([3_000_000] * 6)
+    direct.rules = replace(direct.rules, seller_most_per_hour=Sats(1_000_000))
+    first, second = await ordered(direct), await ordered(direct, over_bolt8(OTHER))
     for each in (first, second):
-        shop.payments.pay(request_of(each))
-        await shop.settle_down()
-    assert await shop.status(first) is Status.FILLED
-    assert await shop.status(second) is Status.FAILED
-    invoice = shop.payments.invoices[second.payment_hash]
+        direct.payments.pay(request_of(each))
+        await direct.settle_down()
+    assert await direct.status(first) is OrderStatus.FILLED
+    assert await direct.status(second) is OrderStatus.FAILED
+    invoice = direct.payments.invoices[second.payment_hash]
     assert invoice.state is InvoiceState.CANCELLED
 
 
 async def test_no_coins_are_reserved_when_an_unknown_opening_locks_some(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
     """It may be the order's own, from before the database was restored."""
-    shop.seller.fill([3_000_000] * 6)
-    order = await ordered(shop)
-    shop.payments.pay(request_of(order))
-    shop.seller.freezes = True
-    await shop.settle_down()
-    assert await shop.status(order) is Status.SUBMITTED
-    async with shop.database.transaction() as tx:
+    direct.seller.fill([3_000_000] * 6)
+    order = await ordered(direct)
+    direct.payments.pay(request_of(order))
+    direct.seller.freezes = True
+    await direct.settle_down()
+    assert await direct.status(order) is OrderStatus.SUBMITTED
+    async with direct.database.transaction() as tx:
         await tx.reserved_coins.release([order.id])
-    await shop.pass_time(seconds=6)
-    assert await reserved(shop, order) == [0]
-    shop.seller.thaw(refuses=False)
-    await shop.pass_time(seconds=6)
-    assert await shop.status(order) is Status.FILLED
+    await direct.pass_time(seconds=6)
+    assert await reserved(direct, order) == [0]
+    direct.seller.thaw(refuses=False)
+    await direct.pass_time(seconds=6)
+    assert await direct.status(order) is OrderStatus.FILLED
 
 
 # Customers.
 
 
-async def test_three_unpaid_orders_leave_the_hour_to_others(shop: ShopHarness) -> None:
-    shop.seller.fill([20_000_000] * 12)
+async def test_three_unpaid_orders_leave_the_hour_to_others(
+    direct: OrdersHarness,
+) -> None:
+    direct.seller.fill([20_000_000] * 12)
     for number, capacity in enumerate((16_700_000, 16_700_000, 16_600_000)):
-        await shop.create(channel(KEYS[number], capacity=capacity))
-    await shop.create(channel(KEYS[3], capacity=16_700_000), LIGHTHOUSE)
+        await direct.create(channel(KEYS[number], capacity=capacity))
+    await direct.create(channel(KEYS[3], capacity=16_700_000), LIGHTHOUSE)
 
 
 @pytest.mark.parametrize(
@@ -166,96 +170,96 @@ async def test_three_unpaid_orders_leave_the_hour_to_others(shop: ShopHarness) -
     ],
 )
 async def test_unpaid_orders_hold_a_third_at_most(
-    shop: ShopHarness,
+    direct: OrdersHarness,
     coins: list[int],
     capacity: int,
     hour: int,
     expected: list[int],
 ) -> None:
-    shop.seller.fill(coins)
-    shop.rules = replace(shop.rules, seller_most_per_hour=Sats(hour))
+    direct.seller.fill(coins)
+    direct.rules = replace(direct.rules, seller_most_per_hour=Sats(hour))
     made = [
-        await shop.create(channel(key, capacity=capacity))
+        await direct.create(channel(key, capacity=capacity))
         for key in KEYS[: len(expected)]
     ]
-    assert await reserved(shop, *made) == expected
+    assert await reserved(direct, *made) == expected
 
 
-async def test_each_organization_has_its_own_third(shop: ShopHarness) -> None:
-    shop.seller.fill([3_000_000] * 3)
+async def test_each_organization_has_its_own_third(direct: OrdersHarness) -> None:
+    direct.seller.fill([3_000_000] * 3)
     made = [
-        await shop.create(channel(key), who)
+        await direct.create(channel(key), who)
         for key, who in zip(KEYS, (HARBOUR, HARBOUR, LIGHTHOUSE), strict=False)
     ]
-    assert await reserved(shop, *made) == [1, 0, 1]
+    assert await reserved(direct, *made) == [1, 0, 1]
 
 
-async def test_a_paid_order_holds_beyond_the_third(shop: ShopHarness) -> None:
-    shop.seller.fill([3_000_000] * 3)
-    shop.seller.online.clear()
-    await shop.give_credit(2 * PRICE)
-    made = [await shop.create(channel(key)) for key in KEYS[:2]]
-    assert await reserved(shop, *made) == [1, 1]
-    last = await shop.create(channel(KEYS[2]))
-    assert await reserved(shop, last) == [1], "paid ones are no part of its third"
+async def test_a_paid_order_holds_beyond_the_third(direct: OrdersHarness) -> None:
+    direct.seller.fill([3_000_000] * 3)
+    direct.seller.online.clear()
+    await direct.give_credit(2 * PRICE)
+    made = [await direct.create(channel(key)) for key in KEYS[:2]]
+    assert await reserved(direct, *made) == [1, 1]
+    last = await direct.create(channel(KEYS[2]))
+    assert await reserved(direct, last) == [1], "paid ones are no part of its third"
 
 
 async def test_an_order_beyond_the_third_gets_coins_when_it_is_paid(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.fill([3_000_000] * 2)
-    order = await shop.create(channel())
-    assert await reserved(shop, order) == [0]
-    shop.payments.send(order.onchain_address, PRICE)
-    shop.payments.mine()
-    await shop.settle_down()
-    assert await shop.status(order) is Status.FILLED
+    direct.seller.fill([3_000_000] * 2)
+    order = await direct.create(channel())
+    assert await reserved(direct, order) == [0]
+    direct.payments.send(order.onchain_address, PRICE)
+    direct.payments.mine()
+    await direct.settle_down()
+    assert await direct.status(order) is OrderStatus.FILLED
 
 
 async def test_an_order_beyond_the_third_becomes_credit_when_the_coins_are_gone(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.fill([3_000_000])
-    shop.seller.online.clear()
-    order, other = await shop.create(channel()), await shop.create(channel(OTHER))
-    shop.payments.pay(request_of(other))
-    await shop.settle_down()
-    shop.payments.send(order.onchain_address, PRICE)
-    shop.payments.mine()
-    await shop.settle_down()
-    assert await shop.status(order) is Status.FAILED
-    assert await shop.credit() == PRICE
+    direct.seller.fill([3_000_000])
+    direct.seller.online.clear()
+    order, other = await direct.create(channel()), await direct.create(channel(OTHER))
+    direct.payments.pay(request_of(other))
+    await direct.settle_down()
+    direct.payments.send(order.onchain_address, PRICE)
+    direct.payments.mine()
+    await direct.settle_down()
+    assert await direct.status(order) is OrderStatus.FAILED
+    assert await direct.credit() == PRICE
 
 
 # Payments that nobody has confirmed.
 
 
 async def test_a_payment_without_confirmations_holds_nothing_beyond_the_deadline(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
-    shop.seller.fill([3_000_000] * 3)
-    order = await shop.create(channel())
-    shop.payments.send(order.onchain_address, PRICE)
-    await shop.pass_time(minutes=59)
-    assert await reserved(shop, order) == [1]
-    await shop.pass_time(minutes=2)
-    assert await shop.status(order) is Status.EXPIRED
-    assert await reserved(shop, order) == [0]
-    shop.payments.mine()
-    await shop.settle_down()
-    assert await shop.credit() == PRICE
+    direct.seller.fill([3_000_000] * 3)
+    order = await direct.create(channel())
+    direct.payments.send(order.onchain_address, PRICE)
+    await direct.pass_time(minutes=59)
+    assert await reserved(direct, order) == [1]
+    await direct.pass_time(minutes=2)
+    assert await direct.status(order) is OrderStatus.EXPIRED
+    assert await reserved(direct, order) == [0]
+    direct.payments.mine()
+    await direct.settle_down()
+    assert await direct.credit() == PRICE
 
 
 async def test_a_payment_with_too_few_confirmations_is_waited_for(
-    shop: ShopHarness,
+    direct: OrdersHarness,
 ) -> None:
     """It was really paid: at worst a reorganization takes it back."""
-    shop.seller.fill([20_000_000] * 3)
-    order = await shop.create(channel(capacity=16_700_000))
-    shop.payments.send(order.onchain_address, 1_000_000)  # which needs two
-    shop.payments.mine()
-    await shop.pass_time(minutes=61)
-    assert await shop.status(order) is Status.WAITING_PAYMENT
-    shop.payments.mine()
-    await shop.pass_time(minutes=2)
-    assert await shop.status(order) is Status.FILLED
+    direct.seller.fill([20_000_000] * 3)
+    order = await direct.create(channel(capacity=16_700_000))
+    direct.payments.send(order.onchain_address, 1_000_000)  # which needs two
+    direct.payments.mine()
+    await direct.pass_time(minutes=61)
+    assert await direct.status(order) is OrderStatus.WAITING_PAYMENT
+    direct.payments.mine()
+    await direct.pass_time(minutes=2)
+    assert await direct.status(order) is OrderStatus.FILLED

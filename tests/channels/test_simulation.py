@@ -25,22 +25,22 @@ from leyden.base.rules.units import Sats
 from leyden.channels.books.verify import verify
 from leyden.channels.direct import seller_watch
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import ENDED, TICKETED, Order, Status
+from leyden.channels.rules.orders import ENDED, TICKETED, Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import Channel, ChannelKind
 from leyden.errors import Away, Refused
 from tests.channels.direct_model import GIVEN_UP, LOCK_LEFT
-from tests.channels.mortal import Fuse, MortalDatabase, mortal
-from tests.channels.shop_harness import (
+from tests.channels.failing_database import FailingDatabase, Fuse, failing
+from tests.channels.orders_harness import (
     HARBOUR,
     LIGHTHOUSE,
     PRICE,
     Crashed,
-    ShopHarness,
+    OrdersHarness,
     request_of,
 )
 from tests.conftest import NOW
-from tests.events.told import told
+from tests.events.stored_events import stored_events
 from tests.fakes.payments import FakePayments, PaymentFailed
 from tests.reaper import in_memory
 
@@ -53,7 +53,7 @@ _PEERS = [f"02{number:064x}" for number in range(4)]
 class Life:
     """One shop and everyone around it, from a seed."""
 
-    def __init__(self, harness: ShopHarness, seed: int) -> None:
+    def __init__(self, harness: OrdersHarness, seed: int) -> None:
         self.harness = harness
         self.dice = random.Random(seed)  # noqa: S311  no secret
         self.orders: list[Order] = []
@@ -106,10 +106,10 @@ class Life:
         fuse = Fuse(steps=self.dice.randint(1, 8), after=self.dice.random() < 0.5)
         self.harness = replace(
             alive,
-            database=MortalDatabase(alive.database, fuse),
-            payments=mortal(alive.payments, fuse, "request", "settle", "cancel"),
-            market=mortal(alive.market, fuse, "offer", "withdraw"),
-            seller=mortal(alive.seller, fuse, "open", "connect", "bump"),
+            database=FailingDatabase(alive.database, fuse),
+            payments=failing(alive.payments, fuse, "request", "settle", "cancel"),
+            market=failing(alive.market, fuse, "offer", "withdraw"),
+            seller=failing(alive.seller, fuse, "open", "connect", "bump"),
         )
         with suppress(Crashed):
             await self.happen(happens)
@@ -159,12 +159,12 @@ class Life:
             await self.harness.cancel(order, order.organization_id)
 
     async def register(self) -> None:
-        if ticket := await self.any_ticket(Status.CREATED):
+        if ticket := await self.any_ticket(OrderStatus.CREATED):
             self.harness.market.register(ticket)
             await self.harness.follow_tickets()
 
     async def match(self) -> None:
-        if ticket := await self.any_ticket(Status.SUBMITTED):
+        if ticket := await self.any_ticket(OrderStatus.SUBMITTED):
             left = self.dice.choice([0, 1, 700])
             self.harness.market.match(ticket, unused=left)
             await self.harness.follow_tickets()
@@ -173,7 +173,7 @@ class Life:
         payable = [each for each in self.orders if each.payment_hash]
         return self.dice.choice(payable[-6:]) if payable else None
 
-    async def any_ticket(self, status: Status) -> str:
+    async def any_ticket(self, status: OrderStatus) -> str:
         standing = await self.harness.database.reader.orders.in_status(status)
         return await self.harness.ticket(self.dice.choice(standing)) if standing else ""
 
@@ -257,7 +257,7 @@ class Life:
         if opened:
             by_seller = self.dice.random() < 0.5
             seller.close_channel(self.dice.choice(opened), by_seller=by_seller)
-        await seller_watch.check(self.harness.shop)
+        await seller_watch.check(self.harness.channels)
 
     async def follow_fundings(self) -> None:
         """Blocks are found, with or without what waits; some are undone."""
@@ -266,7 +266,7 @@ class Life:
         seller.bumpable = dice.random() < 0.8
         for _ in range(dice.randint(1, 3)):
             seller.height += dice.choice([1, 6, 12])
-            await seller_watch.check(self.harness.shop)
+            await seller_watch.check(self.harness.channels)
         if (opened := self._published()) and dice.random() < 0.3:
             seller.reorganise(dice.choice(opened))
 
@@ -275,7 +275,7 @@ class Life:
         if opened := self._published():
             seller.take_coin(self.dice.choice(opened))
             seller.proves = self.dice.random() < 0.8
-        await seller_watch.check(self.harness.shop)
+        await seller_watch.check(self.harness.channels)
 
     def _published(self) -> list[str]:
         """Return channels that the chain may still change."""
@@ -317,24 +317,24 @@ class Life:
         await self.harness.start_sweeping()
         for days in (0, 1, 4, 1):
             await self.harness.pass_time(days=days, minutes=6)
-        await seller_watch.check(self.harness.shop)
+        await seller_watch.check(self.harness.channels)
         seller.mined_from, seller.bumpable, seller.proves = 0, True, True
         for _ in range(2):
             seller.height += 6
-            await seller_watch.check(self.harness.shop)
+            await seller_watch.check(self.harness.channels)
 
     async def check(self) -> None:
         """Nothing is held that nobody waits for, and our books are the treasury's."""
         await self.harness.prove()
         payments, database = self.harness.payments, self.harness.database
-        assert -await self.harness.place(ledger.RECEIVED) == payments.received()
-        assert await self.harness.place(ledger.HELD_HTLCS) == 0
+        assert -await self.harness.balance_of(ledger.RECEIVED) == payments.received()
+        assert await self.harness.balance_of(ledger.HELD_HTLCS) == 0
         assert InvoiceState.ACCEPTED not in {
             each.state for each in payments.invoices.values()
         }
-        found = await database.reader.orders.all_(most=10_000)
+        found = await database.reader.orders.all_(limit=10_000)
         assert {each.id for each in self.orders} <= {each.id for each in found}
-        waiting = {Status.WAITING_PAYMENT, Status.CREATING}
+        waiting = {OrderStatus.WAITING_PAYMENT, OrderStatus.CREATING}
         assert waiting & {each.status for each in found} == set()
         assert {
             ref
@@ -357,12 +357,14 @@ class Life:
         direct = [each for each in found if each.kind is ChannelKind.DIRECT]
         for each in direct:
             opened = [one.point for one in seller.opened_for(each.id)]
-            if each.status is Status.FILLED or opened:
+            if each.status is OrderStatus.FILLED or opened:
                 assert opened == [each.channel_point], each
             lost = any(seller.channels[point].rival for point in opened)
-            assert not lost or each.status is not Status.FILLED, each
+            assert not lost or each.status is not OrderStatus.FILLED, each
             moves = await database.reader.moves.of_order(each.id)
-            stands = {Status.FILLED, Status.FAILED} & {after for _, after in moves}
+            stands = {OrderStatus.FILLED, OrderStatus.FAILED} & {
+                after for _, after in moves
+            }
             assert lost or stands or not opened, each
         assert {each.status for each in direct} <= ENDED
         assert await database.reader.reserved_coins.all_() == set()
@@ -372,10 +374,10 @@ class Life:
                 each.id
                 for each in direct
                 if each.organization_id == who
-                and each.status is Status.FILLED
+                and each.status is OrderStatus.FILLED
                 and each.channel_point in ended
             ]
-            events = await told(database, who)
+            events = await stored_events(database, who)
             early = [
                 data["order_id"]
                 for kind, data in events
@@ -390,7 +392,7 @@ async def _live(seed: int, steps: int, template: Path, sealer: Sealer) -> timede
         shutil.copy(template, f"{folder}/leyden.db")
         database = await open_database(f"sqlite:///{folder}/leyden.db")
         try:
-            harness = ShopHarness(
+            harness = OrdersHarness(
                 database=database, sealer=sealer, payments=FakePayments()
             )
             await harness.open()

@@ -13,10 +13,10 @@ from leyden.channels.checkout import record_payment
 from leyden.channels.money import corrections, credit
 from leyden.channels.rules import ledger
 from leyden.channels.rules.leases import Lease
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import GONE, InvoiceState, Outpoint, Output
 from leyden.channels.rules.pricing import Quote
-from leyden.channels.shop import TICKET, WITHDRAWAL
+from leyden.channels.services import TICKET, WITHDRAWAL
 from leyden.channels.tickets.book import OrderBook
 from leyden.channels.tickets.rules.tickets import (
     NoTicket,
@@ -29,30 +29,30 @@ from leyden.channels.tickets.ticket_source import TicketMaker
 from leyden.channels.tickets.tickets import apply_progress
 from leyden.errors import SoldOut, Stale
 from leyden.values import replace
-from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
+from tests.channels.orders_harness import HARBOUR, PRICE, OrdersHarness, request_of
 from tests.channels.test_refunds import rewrite
 from tests.metrics import Observed
 
 
-async def test_a_lightning_payment_buys_a_ticket(harness: ShopHarness) -> None:
+async def test_a_lightning_payment_buys_a_ticket(harness: OrdersHarness) -> None:
     order = await harness.create()
-    assert (order.status, order.paid) == (Status.WAITING_PAYMENT, False)
+    assert (order.status, order.paid) == (OrderStatus.WAITING_PAYMENT, False)
     assert order.amount_due == PRICE
     harness.payments.pay(request_of(order))
     await harness.hear()
     paid = await harness.get(order)
-    assert (paid.status, paid.paid) == (Status.CREATING, True)
+    assert (paid.status, paid.paid) == (OrderStatus.CREATING, True)
     assert await harness.ticket(order) == ""
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert (await harness.ticket(order)).startswith("sidecar1")
-    assert await harness.place(ledger.RECEIVED) == -PRICE
-    assert await harness.place(ledger.HELD_HTLCS) == 0
+    assert await harness.balance_of(ledger.RECEIVED) == -PRICE
+    assert await harness.balance_of(ledger.HELD_HTLCS) == 0
     assert harness.payments.received() == PRICE
 
 
 async def test_the_time_from_payment_to_ticket_is_counted_once(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     observed = Observed.since_now("leyden_payment_to_ticket_seconds")
     order = await harness.create()
@@ -62,32 +62,34 @@ async def test_the_time_from_payment_to_ticket_is_counted_once(
     assert observed.new() == (0, 0)
     harness.market.away = False
     await harness.pass_time(minutes=2)
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert observed.new() == (1, 120)
 
 
 async def test_the_payment_is_taken_only_after_the_ticket_exists(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.market.away = True
     harness.payments.pay(request_of(order))
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATING
+    assert await harness.status(order) is OrderStatus.CREATING
     assert harness.payments.received() == 0
     harness.market.away = False
     await harness.pass_time(minutes=2)
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert harness.payments.received() == PRICE
 
 
-async def test_without_a_ticket_the_payer_keeps_the_money(harness: ShopHarness) -> None:
+async def test_without_a_ticket_the_payer_keeps_the_money(
+    harness: OrdersHarness,
+) -> None:
     harness.market.refuses = "the account is empty"
     order = await harness.create()
     harness.payments.pay(request_of(order))
     await harness.settle_down()
     failed = await harness.get(order)
-    assert (failed.status, failed.paid) == (Status.FAILED, False)
+    assert (failed.status, failed.paid) == (OrderStatus.FAILED, False)
     assert await harness.credit() == 0
     assert harness.payments.received() == 0
     invoice = harness.payments.invoices[order.payment_hash]
@@ -95,7 +97,7 @@ async def test_without_a_ticket_the_payer_keeps_the_money(harness: ShopHarness) 
 
 
 async def test_an_auction_that_never_answers_costs_the_payer_nothing(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.market.away = True
@@ -103,12 +105,12 @@ async def test_an_auction_that_never_answers_costs_the_payer_nothing(
     await harness.settle_down()
     for _ in range(31):
         await harness.pass_time(minutes=1)
-    assert await harness.status(order) is Status.FAILED
+    assert await harness.status(order) is OrderStatus.FAILED
     assert harness.payments.received() == 0
 
 
 async def test_a_ticket_whose_payment_went_away_is_cancelled(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
@@ -116,13 +118,13 @@ async def test_a_ticket_whose_payment_went_away_is_cancelled(
     harness.payments.time_out(request_of(order))
     harness.deafen()
     await harness.settle_down()
-    assert await harness.status(order) is Status.FAILED
+    assert await harness.status(order) is OrderStatus.FAILED
     assert await harness.credit() == 0
     assert set(harness.market.tickets().values()) == {"cancelled"}
 
 
 async def test_a_payment_that_was_taken_for_a_ticket_that_is_gone_is_credit(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """That it was taken is not known: the answer was lost, and nobody told of it."""
     order = await harness.create()
@@ -131,29 +133,29 @@ async def test_a_payment_that_was_taken_for_a_ticket_that_is_gone_is_credit(
     harness.payments.answers_lost = 1
     await harness.work()
     harness.deafen()
-    assert await harness.status(order) is Status.CREATING
+    assert await harness.status(order) is OrderStatus.CREATING
     assert harness.payments.received() == PRICE
     assert await harness.market.withdraw(order.id, "")
     harness.now += timedelta(minutes=1)
     await harness.work()
     failed = await harness.get(order)
-    assert (failed.status, failed.paid) == (Status.FAILED, True)
+    assert (failed.status, failed.paid) == (OrderStatus.FAILED, True)
     assert failed.credit_refund == await harness.credit() == PRICE
 
 
 async def test_a_payment_that_goes_away_before_the_ticket_fails_the_order(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
     await harness.hear()
     harness.payments.time_out(request_of(order))
     await harness.settle_down()
-    assert await harness.status(order) is Status.FAILED
-    assert await harness.place(ledger.HELD_HTLCS) == 0
+    assert await harness.status(order) is OrderStatus.FAILED
+    assert await harness.balance_of(ledger.HELD_HTLCS) == 0
 
 
-async def test_lost_answers_are_asked_for_again(harness: ShopHarness) -> None:
+async def test_lost_answers_are_asked_for_again(harness: OrdersHarness) -> None:
     """T-lndhub3: an external step hangs, is repeated, and happens once."""
     order = await harness.create()
     harness.payments.pay(request_of(order))
@@ -162,13 +164,13 @@ async def test_lost_answers_are_asked_for_again(harness: ShopHarness) -> None:
     harness.payments.answers_lost = 2
     for _ in range(6):
         await harness.pass_time(minutes=1)
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert harness.payments.received() == PRICE
     assert len(harness.market.tickets()) == 1
 
 
 async def test_an_order_paid_another_way_meanwhile_is_looked_at_again(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     """Coins that the chain takes back, and then Lightning, while its ticket is made."""
     order, coin = await paid_with_coins(harness)
@@ -182,13 +184,13 @@ async def test_an_order_paid_another_way_meanwhile_is_looked_at_again(
 
     market, harness.market = harness.market, Meanwhile(harness.market, pay_another_way)
     await harness.settle_down()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert harness.payments.received() == PRICE
     await harness.prove()
 
 
 async def test_what_is_held_is_settled_even_if_it_was_not_seen_held_before(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
@@ -201,12 +203,12 @@ async def test_what_is_held_is_settled_even_if_it_was_not_seen_held_before(
 
     market, harness.market = harness.market, Meanwhile(harness.market, be_held)
     await harness.work(TICKET)
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     assert harness.payments.received() == PRICE
 
 
 async def test_an_order_that_ended_while_its_ticket_was_made_gets_none(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order, coin = await paid_with_coins(harness)
 
@@ -217,14 +219,14 @@ async def test_an_order_that_ended_while_its_ticket_was_made_gets_none(
 
     market, harness.market = harness.market, Meanwhile(harness.market, give_up)
     await harness.settle_down()
-    assert await harness.status(order) is Status.CANCELLED
+    assert await harness.status(order) is OrderStatus.CANCELLED
     assert await harness.ticket(order) == ""
     assert set(harness.market.tickets().values()) == {"cancelled"}
     await harness.prove()
 
 
 async def test_a_ticket_that_is_made_after_its_withdrawal_is_withdrawn_too(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order, coin = await paid_with_coins(harness)
 
@@ -237,21 +239,21 @@ async def test_a_ticket_that_is_made_after_its_withdrawal_is_withdrawn_too(
 
     market, harness.market = harness.market, Beforehand(harness.market, give_up)
     await harness.settle_down()
-    assert await harness.status(order) is Status.CANCELLED
+    assert await harness.status(order) is OrderStatus.CANCELLED
     assert list(harness.market.tickets().values()) == ["cancelled"]
     await harness.prove()
 
 
-async def paid_with_coins(harness: ShopHarness) -> tuple[Order, Outpoint]:
+async def paid_with_coins(harness: OrdersHarness) -> tuple[Order, Outpoint]:
     order = await harness.create()
     coin = harness.payments.send(order.onchain_address, PRICE)
     harness.payments.mine()
     await harness.hear()
-    assert await harness.status(order) is Status.CREATING
+    assert await harness.status(order) is OrderStatus.CREATING
     return order, coin
 
 
-async def take_back(harness: ShopHarness, order: Order, coin: Outpoint) -> None:
+async def take_back(harness: OrdersHarness, order: Order, coin: Outpoint) -> None:
     """Let the chain undo the payment before there is a ticket."""
     harness.payments.reorganise(1, drop=[coin])
     gone = Output(
@@ -260,8 +262,8 @@ async def take_back(harness: ShopHarness, order: Order, coin: Outpoint) -> None:
         sats=Sats(PRICE),
         confirmations=GONE,
     )
-    await record_payment(harness.shop, gone, now=harness.now)
-    assert await harness.status(order) is Status.WAITING_PAYMENT
+    await record_payment(harness.channels, gone, now=harness.now)
+    assert await harness.status(order) is OrderStatus.WAITING_PAYMENT
 
 
 class Meanwhile(SimulatedMarket):
@@ -288,49 +290,49 @@ class Beforehand(Meanwhile):
         return await SimulatedMarket.offer(self, order_id, quote)
 
 
-async def test_a_zombie_writes_nothing(harness: ShopHarness) -> None:
+async def test_a_zombie_writes_nothing(harness: OrdersHarness) -> None:
     """F13: whoever slept through its lease finds out before it writes."""
     order = await harness.create()
     harness.payments.pay(request_of(order))
     await harness.hear()
     async with harness.database.transaction() as tx:
         (claim,) = await tx.tasks.claim(
-            TICKET, now=harness.now, until=harness.now + timedelta(seconds=30), most=1
+            TICKET, now=harness.now, until=harness.now + timedelta(seconds=30), limit=1
         )
     harness.now += timedelta(minutes=1)
     await harness.work()
-    assert await harness.status(order) is Status.CREATED
+    assert await harness.status(order) is OrderStatus.CREATED
     with pytest.raises(Stale):
-        await TicketMaker(harness.shop).make(Work(harness.database, claim))
+        await TicketMaker(harness.channels).make(Work(harness.database, claim))
     assert len(harness.market.tickets()) == 1
 
 
 async def test_a_zombie_that_comes_with_a_ticket_writes_nothing(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
     await harness.hear()
     async with harness.database.transaction() as tx:
         (claim,) = await tx.tasks.claim(
-            TICKET, now=harness.now, until=harness.now + timedelta(seconds=30), most=1
+            TICKET, now=harness.now, until=harness.now + timedelta(seconds=30), limit=1
         )
 
     async def be_overtaken() -> None:
         harness.market = market
         harness.now += timedelta(minutes=1)
         await harness.work()
-        assert await harness.status(order) is Status.CREATED
+        assert await harness.status(order) is OrderStatus.CREATED
 
     market, harness.market = harness.market, Meanwhile(harness.market, be_overtaken)
     with pytest.raises(Stale):
-        await TicketMaker(harness.shop).make(Work(harness.database, claim))
+        await TicketMaker(harness.channels).make(Work(harness.database, claim))
     assert len(harness.market.tickets()) == 1
     await harness.prove()
 
 
 async def test_a_filled_order_keeps_its_lease_and_books_what_it_cost(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
@@ -339,15 +341,15 @@ async def test_a_filled_order_keeps_its_lease_and_books_what_it_cost(
     assert harness.market.register(text)
     assert harness.market.match(text)
     await harness.follow_tickets()
-    assert await harness.status(order) is Status.FILLED
+    assert await harness.status(order) is OrderStatus.FILLED
     leases = await harness.database.reader.leases.of_orders([order.id])
-    assert leases[order.id].cost == await harness.place(ledger.AUCTION)
-    assert await harness.place(ledger.EARNED) == PRICE - leases[order.id].cost
+    assert leases[order.id].cost == await harness.balance_of(ledger.AUCTION)
+    assert await harness.balance_of(ledger.EARNED) == PRICE - leases[order.id].cost
     await harness.prove()
 
 
 async def test_an_order_whose_bill_was_paid_ends_in_credit(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     await credit.open_account(
         harness.database, HARBOUR, most_owed=10**9, actor="operator", now=harness.now
@@ -366,12 +368,12 @@ async def test_an_order_whose_bill_was_paid_ends_in_credit(
         now=harness.now,
     )
     ended = await harness.cancel(order)
-    assert (ended.status, ended.credit_refund) == (Status.CANCELLED, PRICE - 100)
+    assert (ended.status, ended.credit_refund) == (OrderStatus.CANCELLED, PRICE - 100)
     assert await harness.credit() == PRICE - 100
     await harness.prove()
 
 
-async def test_two_orders_may_be_told_of_one_channel(harness: ShopHarness) -> None:
+async def test_two_orders_may_be_told_of_one_channel(harness: OrdersHarness) -> None:
     """A buyer's poold may use one key twice, and outputs alike are told as one."""
     both = [await harness.create() for _ in range(2)]
     for order in both:
@@ -384,14 +386,14 @@ async def test_two_orders_may_be_told_of_one_channel(harness: ShopHarness) -> No
         chain_fee=Sats(245),
         self_chan_balance=Sats(0),
     )
-    told = Progress(state=TicketState.FILLED, order_nonce="ab", lease=lease)
+    progress = Progress(state=TicketState.FILLED, order_nonce="ab", lease=lease)
     for order in both:
-        await apply_progress(harness.shop, order.id, told)
-        assert await harness.status(order) is Status.FILLED
+        await apply_progress(harness.channels, order.id, progress)
+        assert await harness.status(order) is OrderStatus.FILLED
 
 
 async def test_an_order_that_cannot_move_holds_up_no_other(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     both = [await harness.create() for _ in range(2)]
     for order in both:
@@ -411,11 +413,11 @@ async def test_an_order_that_cannot_move_holds_up_no_other(
     market = harness.market
     harness.market = Spoiling(market, (await harness.get(first)).ticket_ref, spoilt)
     await harness.follow_tickets()
-    assert await harness.status(first) is Status.CREATED
-    assert await harness.status(second) is Status.FILLED
+    assert await harness.status(first) is OrderStatus.CREATED
+    assert await harness.status(second) is OrderStatus.FILLED
     harness.market = market
     await harness.follow_tickets()
-    assert await harness.status(first) is Status.FILLED
+    assert await harness.status(first) is OrderStatus.FILLED
 
 
 class Spoiling(SimulatedMarket):
@@ -427,15 +429,15 @@ class Spoiling(SimulatedMarket):
         self._spoilt = (ref, lease)
 
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
-        told = dict(await super().progress(refs))
+        progress = dict(await super().progress(refs))
         ref, lease = self._spoilt
-        if ref in told:
-            told[ref] = replace(told[ref], lease=lease)
-        return told
+        if ref in progress:
+            progress[ref] = replace(progress[ref], lease=lease)
+        return progress
 
 
 async def test_a_lease_that_cost_something_else_is_noticed(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
@@ -453,7 +455,7 @@ async def test_a_lease_that_cost_something_else_is_noticed(
 
 
 async def test_what_the_auction_took_beyond_the_price_is_our_loss(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
@@ -467,33 +469,33 @@ async def test_what_the_auction_took_beyond_the_price_is_our_loss(
     )
     for _ in range(2):
         await apply_progress(
-            harness.shop,
+            harness.channels,
             order.id,
             Progress(state=TicketState.FILLED, order_nonce="ab", lease=lease),
         )
-    assert await harness.status(order) is Status.FILLED
-    assert await harness.place(ledger.AUCTION) == PRICE + 1_246
-    assert await harness.place(ledger.CORRECTIONS) == -1_246
-    assert await harness.place(ledger.EARNED) == 0
+    assert await harness.status(order) is OrderStatus.FILLED
+    assert await harness.balance_of(ledger.AUCTION) == PRICE + 1_246
+    assert await harness.balance_of(ledger.CORRECTIONS) == -1_246
+    assert await harness.balance_of(ledger.EARNED) == 0
     await harness.prove()
 
 
 async def test_a_ticket_registered_in_vain_gives_the_money_back(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
     await harness.settle_down()
     assert harness.market.register_with_refused_bid(await harness.ticket(order))
     await harness.follow_tickets()
-    assert await harness.status(order) is Status.CANCELLED
+    assert await harness.status(order) is OrderStatus.CANCELLED
     assert await harness.credit() == PRICE
     assert set(harness.market.tickets().values()) == {"cancelled"}
     await harness.prove()
 
 
 async def test_tickets_are_followed_again_as_soon_as_the_market_is_back(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
@@ -505,7 +507,7 @@ async def test_tickets_are_followed_again_as_soon_as_the_market_is_back(
     harness.market.away = False
     assert harness.market.register(await harness.ticket(order))
     await harness.pass_time(seconds=2)
-    assert await harness.status(order) is Status.SUBMITTED
+    assert await harness.status(order) is OrderStatus.SUBMITTED
 
 
 class Watched(SimulatedMarket):
@@ -520,7 +522,7 @@ class Watched(SimulatedMarket):
         return await super().progress(refs)
 
 
-async def two_tickets(harness: ShopHarness, *, apart: timedelta) -> list[str]:
+async def two_tickets(harness: OrdersHarness, *, apart: timedelta) -> list[str]:
     """Have two tickets made, so long after one another; give their refs."""
     refs = []
     for _ in range(2):
@@ -533,7 +535,7 @@ async def two_tickets(harness: ShopHarness, *, apart: timedelta) -> list[str]:
 
 
 async def test_between_looks_at_all_tickets_only_new_ones_are_looked_at(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     harness.market = market = Watched()
     refs = await two_tickets(harness, apart=harness.rules.tickets_new_for)
@@ -551,7 +553,7 @@ async def test_between_looks_at_all_tickets_only_new_ones_are_looked_at(
 
 
 async def test_a_ticket_is_looked_at_as_often_as_its_own_buyer_has_just_paid(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     harness.market = market = Watched()
     refs = await two_tickets(harness, apart=timedelta(minutes=5))
@@ -563,12 +565,12 @@ async def test_a_ticket_is_looked_at_as_often_as_its_own_buyer_has_just_paid(
     )
     await harness.follow_tickets()
     _, *between, _ = market.asked
-    looks = [sum(ref in asked for asked in between) for ref in refs]
+    looks = [sum(ref in request for request in between) for ref in refs]
     assert 1 <= looks[0] <= 4  # after five minutes, each third of a second
     assert looks[1] > looks[0]
 
 
-async def test_nothing_is_sold_that_could_not_be_bought(harness: ShopHarness) -> None:
+async def test_nothing_is_sold_that_could_not_be_bought(harness: OrdersHarness) -> None:
     harness.market.sold_out = True
     with pytest.raises(SoldOut):
         await harness.create()
@@ -576,7 +578,7 @@ async def test_nothing_is_sold_that_could_not_be_bought(harness: ShopHarness) ->
 
 
 async def test_the_book_has_what_tickets_outside_the_auction_may_take(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     book = OrderBook(harness.database)
     first, second = await harness.create(), await harness.create()

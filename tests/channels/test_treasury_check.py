@@ -11,39 +11,41 @@ from leyden.base.tasks.work import Work
 from leyden.channels.books.treasury_check import TREASURY_CHECK, TreasuryComparison
 from leyden.channels.rows.treasury_checks import TreasuryCheck
 from leyden.channels.rules.payments import PaymentRequest, PaymentUpdate
-from leyden.channels.shop import EVERYTHING
+from leyden.channels.services import EVERYTHING
 from leyden.values import replace
 from tests.base.due_tasks import claim_due
-from tests.channels.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
+from tests.channels.orders_harness import LIGHTHOUSE, PRICE, OrdersHarness, request_of
 from tests.fakes.payments import FakePayments
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-async def compare(harness: ShopHarness, *, most: int = 100) -> bool:
+async def compare(harness: OrdersHarness, *, limit: int = 100) -> bool:
     """Run the task if it is due, and return whether it was."""
     claims = await claim_due(
         harness.database, TREASURY_CHECK, now=harness.now, claim_for=HOUR
     )
     for claim in claims:
         work = Work(harness.database, claim)
-        await TreasuryComparison(harness.shop, confirm_after_s=0, most=most).run(work)
+        await TreasuryComparison(harness.channels, confirm_after_s=0, limit=limit).run(
+            work
+        )
         assert work.settled
     return bool(claims)
 
 
-async def found(harness: ShopHarness) -> list[tuple[str, str]]:
-    kept = await harness.database.reader.findings.list_(now=harness.now)
-    assert all(kind == "treasury.differs" for kind, _, _ in kept)
-    return [(subject, what) for _, subject, what in kept]
+async def found(harness: OrdersHarness) -> list[tuple[str, str]]:
+    findings = await harness.database.reader.findings.list_(now=harness.now)
+    assert all(kind == "treasury.differs" for kind, _, _ in findings)
+    return [(subject, what) for _, subject, what in findings]
 
 
-async def last(harness: ShopHarness) -> TreasuryCheck | None:
+async def last(harness: OrdersHarness) -> TreasuryCheck | None:
     return await harness.database.reader.treasury_checks.find()
 
 
 @pytest.fixture
-async def shop(harness: ShopHarness) -> ShopHarness:
+async def channels(harness: OrdersHarness) -> OrdersHarness:
     """A shop whose treasury is known, with an order over each rail."""
     await harness.start_sweeping()
     for who in ("harbour", LIGHTHOUSE):
@@ -60,58 +62,58 @@ async def shop(harness: ShopHarness) -> ShopHarness:
 
 
 async def test_the_treasury_is_compared_once_a_day_when_all_agrees(
-    shop: ShopHarness,
+    channels: OrdersHarness,
 ) -> None:
-    began = shop.now
-    assert await compare(shop)
+    began = channels.now
+    assert await compare(channels)
     agreed = TreasuryCheck(at=began, orders=2, unknown=0, differences=0)
-    assert await last(shop) == agreed
-    assert await found(shop) == []
+    assert await last(channels) == agreed
+    assert await found(channels) == []
     # Each start of the program queues the task; a day has not passed.
-    shop.now += HOUR
-    async with shop.database.transaction() as tx:
-        await tx.tasks.put(TREASURY_CHECK, EVERYTHING, due=shop.now)
-    assert await compare(shop)
-    assert await last(shop) == agreed
-    shop.now = began + DAY - timedelta(microseconds=1)
-    assert not await compare(shop)
-    shop.now = began + DAY
-    assert await compare(shop)
-    assert await last(shop) == replace(agreed, at=shop.now)
+    channels.now += HOUR
+    async with channels.database.transaction() as tx:
+        await tx.tasks.put(TREASURY_CHECK, EVERYTHING, due=channels.now)
+    assert await compare(channels)
+    assert await last(channels) == agreed
+    channels.now = began + DAY - timedelta(microseconds=1)
+    assert not await compare(channels)
+    channels.now = began + DAY
+    assert await compare(channels)
+    assert await last(channels) == replace(agreed, at=channels.now)
 
 
 async def test_a_payment_that_was_not_booked_is_an_alarm_until_it_is(
-    shop: ShopHarness,
+    channels: OrdersHarness,
 ) -> None:
-    order = await shop.create()
-    shop.payments.pay(request_of(order))
-    assert await shop.payments.settle(request_of(order))
-    shop.deafen()
-    assert await compare(shop)
-    ((subject, what),) = await found(shop)
+    order = await channels.create()
+    channels.payments.pay(request_of(order))
+    assert await channels.payments.settle(request_of(order))
+    channels.deafen()
+    assert await compare(channels)
+    ((subject, what),) = await found(channels)
     assert subject == order.id
     assert f"received {PRICE:,} sat over Lightning, but 0 are booked" in what
-    differs = await last(shop)
+    differs = await last(channels)
     assert differs is not None
     assert differs.differences == 1
-    await shop.start_sweeping()
-    assert await found(shop), "until it is compared again"
-    shop.now += DAY
-    assert await compare(shop)
-    assert await found(shop) == []
+    await channels.start_sweeping()
+    assert await found(channels), "until it is compared again"
+    channels.now += DAY
+    assert await compare(channels)
+    assert await found(channels) == []
 
 
-async def test_what_differs_on_the_chain_is_an_alarm(shop: ShopHarness) -> None:
-    (at,) = (each.outpoint for each in shop.payments.outputs())
+async def test_what_differs_on_the_chain_is_an_alarm(channels: OrdersHarness) -> None:
+    (at,) = (each.outpoint for each in channels.payments.outputs())
     text = str(at)
-    shop.payments.reorganise(1, drop=[at])
-    shop.deafen()
-    assert await compare(shop)
-    assert [subject for subject, _ in await found(shop)] == [text]
-    await shop.start_sweeping()
-    shop.now += DAY
-    assert await compare(shop)
-    assert await found(shop) == []
+    channels.payments.reorganise(1, drop=[at])
+    channels.deafen()
+    assert await compare(channels)
+    assert [subject for subject, _ in await found(channels)] == [text]
+    await channels.start_sweeping()
+    channels.now += DAY
+    assert await compare(channels)
+    assert await found(channels) == []
 
 
 class Interrupted(FakePayments):
@@ -132,62 +134,64 @@ async def test_a_payment_is_no_alarm_when_it_is_booked_meanwhile(
     db: Database, sealer: Sealer
 ) -> None:
     payments = Interrupted()
-    shop = ShopHarness(database=db, sealer=sealer, payments=payments)
-    payments.hear = shop.hear
-    await shop.open()
-    await shop.start_sweeping()
-    order = await shop.create()
+    channels = OrdersHarness(database=db, sealer=sealer, payments=payments)
+    payments.hear = channels.hear
+    await channels.open()
+    await channels.start_sweeping()
+    order = await channels.create()
     payments.pay(request_of(order))
     assert await payments.settle(request_of(order))
     async with db.transaction() as tx:
-        await tx.tasks.put(TREASURY_CHECK, EVERYTHING, due=shop.now)
+        await tx.tasks.put(TREASURY_CHECK, EVERYTHING, due=channels.now)
     payments.looks = 0
-    assert await compare(shop)
+    assert await compare(channels)
     assert payments.looks == 2
-    assert await found(shop) == []
-    assert await last(shop) == TreasuryCheck(
-        at=shop.now, orders=1, unknown=0, differences=0
+    assert await found(channels) == []
+    assert await last(channels) == TreasuryCheck(
+        at=channels.now, orders=1, unknown=0, differences=0
     )
-    await shop.settle_down()
-    await shop.prove()
+    await channels.settle_down()
+    await channels.prove()
 
 
 async def test_an_order_is_not_compared_when_the_treasury_does_not_know_it(
-    shop: ShopHarness,
+    channels: OrdersHarness,
 ) -> None:
-    kept = dict(shop.payments.invoices)
-    shop.payments.invoices.clear()
-    assert await compare(shop)
-    assert await found(shop) == []
-    assert await last(shop) == TreasuryCheck(
-        at=shop.now, orders=2, unknown=2, differences=0
+    stored = dict(channels.payments.invoices)
+    channels.payments.invoices.clear()
+    assert await compare(channels)
+    assert await found(channels) == []
+    assert await last(channels) == TreasuryCheck(
+        at=channels.now, orders=2, unknown=2, differences=0
     )
-    shop.payments.invoices.update(kept)
+    channels.payments.invoices.update(stored)
 
 
 async def test_a_treasury_that_is_away_or_another_is_asked_again_in_an_hour(
-    shop: ShopHarness,
+    channels: OrdersHarness,
 ) -> None:
-    shop.payments.away = True
-    assert await compare(shop)
-    shop.payments.away = False
-    ours, shop.payments.pubkey = shop.payments.pubkey, f"03{'66' * 32}"
-    shop.now += HOUR
-    assert await compare(shop)
-    assert await last(shop) is None
-    shop.payments.pubkey = ours
-    shop.now += HOUR
-    assert await compare(shop)
-    assert await last(shop) is not None
+    channels.payments.away = True
+    assert await compare(channels)
+    channels.payments.away = False
+    ours, channels.payments.pubkey = channels.payments.pubkey, f"03{'66' * 32}"
+    channels.now += HOUR
+    assert await compare(channels)
+    assert await last(channels) is None
+    channels.payments.pubkey = ours
+    channels.now += HOUR
+    assert await compare(channels)
+    assert await last(channels) is not None
 
 
 async def test_paid_orders_are_asked_about_first_when_there_are_too_many(
-    shop: ShopHarness,
+    channels: OrdersHarness,
 ) -> None:
-    unpaid = await shop.create()
-    shop.payments.invoices.pop(unpaid.payment_hash)  # it would be counted as unknown
-    assert await compare(shop, most=2)
-    assert await last(shop) == TreasuryCheck(
-        at=shop.now, orders=2, unknown=0, differences=0
+    unpaid = await channels.create()
+    channels.payments.invoices.pop(
+        unpaid.payment_hash
+    )  # it would be counted as unknown
+    assert await compare(channels, limit=2)
+    assert await last(channels) == TreasuryCheck(
+        at=channels.now, orders=2, unknown=0, differences=0
     )
-    await shop.pass_time(hours=2)
+    await channels.pass_time(hours=2)

@@ -8,15 +8,15 @@ import leyden
 from leyden.base.database.database import Database
 from leyden.base.rules.accounts import Organization
 from leyden.base.rules.units import Sats
-from leyden.base.tasks.rows.tasks import Claim
+from leyden.base.tasks.rows.tasks import TaskClaim
 from leyden.channels.books.verify import verify
 from leyden.channels.checkout import decide
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Status
+from leyden.channels.rules.orders import OrderStatus
 from leyden.channels.rules.payments import Invoice, InvoiceState
-from leyden.channels.shop import TICKET, ShopSettings
+from leyden.channels.services import TICKET, ChannelSettings
 from leyden.channels.unit_of_work import UnitOfWork
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden.errors import NotFound, Stale
 from tests.channels.stored_order import QUOTE, an_order
 from tests.conftest import NOW
@@ -40,12 +40,12 @@ def pay(work: UnitOfWork, order_id: str) -> None:
         state=InvoiceState.SETTLED,
         sats=Sats(QUOTE.total_fee + 1),
     )
-    decide(work, order_id, paid, ShopSettings(), SOURCES)
+    decide(work, order_id, paid, ChannelSettings(), SOURCES)
 
 
 async def is_as_it_was(db: Database) -> bool:
     async with db.transaction() as tx:  # what was not given back is committed by now
-        waiting = await tx.orders.in_status(Status.WAITING_PAYMENT, most=2 * MANY)
+        waiting = await tx.orders.in_status(OrderStatus.WAITING_PAYMENT, limit=2 * MANY)
         return (
             len(waiting) == MANY
             and await tx.ledger.sums() == {}
@@ -67,7 +67,7 @@ async def test_many_are_decided_about_and_all_is_written(
     assert await db.reader.ledger.stored_balances() == {
         ledger.held(order_id): held for order_id in many
     }
-    paid = await db.reader.orders.in_status(Status.CREATING, most=2 * MANY)
+    paid = await db.reader.orders.in_status(OrderStatus.CREATING, limit=2 * MANY)
     assert [order.id for order in paid] == sorted(many)
     assert await verify(db) == []
 
@@ -88,7 +88,9 @@ async def test_nothing_is_written_when_one_of_many_cannot_be_decided(
 async def test_nothing_is_written_when_what_is_to_be_done_also_cannot_be(
     db: Database, many: list[str]
 ) -> None:
-    nobodys = Claim(kind=TICKET, key=many[0], fence=7, asked=0, attempts=1, due=NOW)
+    nobodys = TaskClaim(
+        kind=TICKET, key=many[0], fence=7, times_queued=0, attempts=1, due=NOW
+    )
     with pytest.raises(Stale):
         async with db.transaction() as tx:
             work = await UnitOfWork.load(tx, many, now=NOW)
@@ -111,7 +113,7 @@ async def test_an_order_is_loaded_as_it_is_once_it_is_locked(
         work = await UnitOfWork.load(tx, many[:1], now=NOW)
         order = work.order(many[0])
         assert (order.status, work.holds(order)) == (
-            Status.CREATING,
+            OrderStatus.CREATING,
             QUOTE.total_fee + 1,
         )
         assert work.balance(ledger.credit("harbour")) == 0

@@ -8,12 +8,12 @@ from prometheus_client import REGISTRY
 
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.work import Work
-from leyden.channels.shop import EVERYTHING, UPKEEP
+from leyden.channels.services import EVERYTHING, UPKEEP
 from leyden.channels.tickets import pool_account
 from leyden.channels.tickets.rules.auction import AuctionAccount
 from leyden.errors import MarketAway, MarketRefused
 from leyden.values import replace
-from tests.channels.shop_harness import ShopHarness, request_of
+from tests.channels.orders_harness import OrdersHarness, request_of
 
 HEIGHT = 900_000
 WELL = AuctionAccount(
@@ -59,7 +59,7 @@ def metric(name: str) -> float | None:
 
 
 async def keep(
-    harness: ShopHarness,
+    harness: OrdersHarness,
     fake_account: FakeAuctionAccount,
     logged: pytest.LogCaptureFixture,
 ) -> list[str]:
@@ -68,11 +68,11 @@ async def keep(
     async with harness.database.transaction() as tx:
         await tx.tasks.put(UPKEEP, EVERYTHING, due=harness.now)
         (claim,) = await tx.tasks.claim(
-            UPKEEP, now=harness.now, until=harness.now + timedelta(seconds=30), most=1
+            UPKEEP, now=harness.now, until=harness.now + timedelta(seconds=30), limit=1
         )
     logged.clear()
-    shop = replace(harness.shop, account=fake_account)
-    await pool_account.keep(shop, Work(harness.database, claim))
+    channels = replace(harness.channels, account=fake_account)
+    await pool_account.keep(channels, Work(harness.database, claim))
     due = await harness.database.reader.tasks.next_due(UPKEEP, now=harness.now)
     assert due == harness.now + timedelta(minutes=1)
     warnings = [each for each in logged.records if each.levelname == "WARNING"]
@@ -80,7 +80,7 @@ async def keep(
 
 
 async def test_an_account_that_is_well_is_left_alone(
-    harness: ShopHarness, logged: pytest.LogCaptureFixture
+    harness: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     fake_account = FakeAuctionAccount()
     assert await keep(harness, fake_account, logged) == []
@@ -90,7 +90,7 @@ async def test_an_account_that_is_well_is_left_alone(
 
 @pytest.mark.parametrize(("left", "renewed"), [(2_017, 0), (2_016, 1), (-5, 1)])
 async def test_it_is_renewed_before_it_ends(
-    harness: ShopHarness, left: int, renewed: int, logged: pytest.LogCaptureFixture
+    harness: OrdersHarness, left: int, renewed: int, logged: pytest.LogCaptureFixture
 ) -> None:
     fake_account = FakeAuctionAccount()
     fake_account.account = replace(fake_account.account, expires=HEIGHT + left)
@@ -100,7 +100,7 @@ async def test_it_is_renewed_before_it_ends(
 
 
 async def test_while_it_waits_for_blocks_it_is_not_renewed(
-    harness: ShopHarness, logged: pytest.LogCaptureFixture
+    harness: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     fake_account = FakeAuctionAccount()
     fake_account.account = replace(
@@ -111,7 +111,7 @@ async def test_while_it_waits_for_blocks_it_is_not_renewed(
 
 
 async def test_a_renewal_that_is_refused_is_told_and_tried_again(
-    harness: ShopHarness, logged: pytest.LogCaptureFixture
+    harness: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     fake_account = FakeAuctionAccount(refuses=True)
     fake_account.account = replace(fake_account.account, expires=HEIGHT + 10)
@@ -122,7 +122,7 @@ async def test_a_renewal_that_is_refused_is_told_and_tried_again(
 
 
 async def test_low_funds_are_told_counting_what_is_outstanding(
-    harness: ShopHarness, logged: pytest.LogCaptureFixture
+    harness: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
@@ -142,7 +142,7 @@ async def test_low_funds_are_told_counting_what_is_outstanding(
 
 @pytest.mark.parametrize("state", ["expired", "pending_open", "closed"])
 async def test_an_account_that_cannot_buy_is_told(
-    harness: ShopHarness, state: str, logged: pytest.LogCaptureFixture
+    harness: OrdersHarness, state: str, logged: pytest.LogCaptureFixture
 ) -> None:
     fake_account = FakeAuctionAccount()
     fake_account.account = replace(fake_account.account, state=state)
@@ -151,7 +151,7 @@ async def test_an_account_that_cannot_buy_is_told(
 
 
 async def test_an_auction_that_is_away_is_told_and_asked_again(
-    harness: ShopHarness, logged: pytest.LogCaptureFixture
+    harness: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     assert await keep(harness, FakeAuctionAccount(away=True), logged) == [
         MarketAway().message

@@ -15,15 +15,15 @@ from leyden.base.database.statements import OnlyReads, Row, Run, Statement, Valu
 from leyden.base.database.stores import Stores
 from leyden.base.rules.units import Sats
 from leyden.channels.books.verify import verify
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
 from leyden.values import replace
-from tests.channels.hesitant import Happens
-from tests.channels.mortal import Fuse, MortalDatabase
-from tests.channels.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
+from tests.channels.failing_database import FailingDatabase, Fuse
+from tests.channels.orders_harness import LIGHTHOUSE, PRICE, OrdersHarness, request_of
+from tests.channels.pausing_database import Happens
 
 
-class Books(ShopHarness):
+class Books(OrdersHarness):
     """A shop with a coupon, tickets for coins and an HTLC, and a cancelled order."""
 
     by_chain: Order
@@ -40,8 +40,8 @@ class Books(ShopHarness):
         self.by_lightning = await self.create()
         self.payments.pay(request_of(self.by_lightning))
         await self.settle_down()
-        assert await self.status(self.by_chain) is Status.CREATED
-        assert await self.status(self.by_lightning) is Status.CREATED
+        assert await self.status(self.by_chain) is OrderStatus.CREATED
+        assert await self.status(self.by_lightning) is OrderStatus.CREATED
         await self.prove()
         return self
 
@@ -310,7 +310,7 @@ async def test_coins_that_nobody_booked_are_found_in_a_day(
     assert await books.broken() == forgotten * (confirmations > 144)
 
 
-class Lively(MortalDatabase):
+class Lively(FailingDatabase):
     """A database in which something happens after the first read of this name."""
 
     def __init__(self, database: Database, after: str, happens: Happens) -> None:
@@ -376,5 +376,5 @@ async def test_what_happens_while_the_books_are_read_breaks_no_rule(
     lively = Lively(books.database, after, business)
     assert await verify(lively) == []
     assert lively.happens is None
-    assert await books.status(orders[0]) is Status.CREATED
+    assert await books.status(orders[0]) is OrderStatus.CREATED
     assert await books.broken() == []

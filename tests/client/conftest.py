@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from leyden.client import Client
-from tests.client import harbour as platforms
-from tests.client.harbour import Harbour
+from tests.client import served_platform as platforms
+from tests.client.served_platform import ServedPlatform
 
-harbour = platforms.harbour
+platform = platforms.platform
 
 
 @pytest.fixture
-def leyden(harbour: Harbour) -> Iterator[Client]:
-    with harbour.client() as client:
+def leyden(platform: ServedPlatform) -> Iterator[Client]:
+    with platform.client() as client:
         yield client

@@ -91,14 +91,14 @@ def lnd(tmp_path: Path) -> Iterator[Lnd]:
 
 
 def test_only_what_is_active_can_pay_and_be_paid(lnd: Lnd) -> None:
-    seen = channels.look(lnd)
-    assert (seen.can_pay, seen.can_be_paid, seen.on_chain) == (0, 990_000, 21_000)
-    assert [(each.point, each.stage, each.active) for each in seen.channels] == [
+    found = channels.look(lnd)
+    assert (found.can_pay, found.can_be_paid, found.on_chain) == (0, 990_000, 21_000)
+    assert [(each.point, each.stage, each.active) for each in found.channels] == [
         ("aa:0", "open", True),
         ("bb:1", "open", False),
         ("cc:0", "opening", False),
     ]
-    assert seen.channels[1] == Channel(
+    assert found.channels[1] == Channel(
         point="bb:1",
         peer=PEER,
         active=False,

@@ -11,19 +11,19 @@ from leyden.client.backups import Backups
 from leyden.client.flow import Flow
 from leyden.client.nodes import Nodes
 from leyden.client.webhooks import Webhooks
-from tests.client.harbour import Harbour
+from tests.client.served_platform import ServedPlatform
 
 PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
 def test_the_examples_run(
-    harbour: Harbour,
+    platform: ServedPlatform,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("LEYDEN_URL", harbour.url)
-    monkeypatch.setenv("LEYDEN_KEY", harbour.key)
+    monkeypatch.setenv("LEYDEN_URL", platform.url)
+    monkeypatch.setenv("LEYDEN_KEY", platform.key)
     names: dict[str, Any] = {}
     for example in EXAMPLES:
         exec(example, names)  # noqa: S102  our own words

@@ -10,7 +10,7 @@ import msgspec
 import leyden.client as library
 from leyden.app.endpoints import OPERATIONS
 from leyden.client import Client, backups, events, flow, nodes, subscriptions, webhooks
-from tests.client.harbour import Harbour
+from tests.client.served_platform import ServedPlatform
 from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE
 
 
@@ -23,7 +23,7 @@ def test_the_library_has_no_shapes_of_its_own() -> None:
                 assert (module, name) == (backups, "Resealed")
 
 
-def keep_and_give_back(harbour: Harbour, leyden: Client, here: str) -> None:
+def keep_and_give_back(platform: ServedPlatform, leyden: Client, here: str) -> None:
     leyden.backups.keep_seed(here, CIPHERTEXT)
     assert leyden.backups.seed(here).seed == CIPHERTEXT
     leyden.backups.keep_macaroon(here, "read only", CIPHERTEXT)
@@ -35,13 +35,13 @@ def keep_and_give_back(harbour: Harbour, leyden: Client, here: str) -> None:
     (before,) = leyden.backups.replaced(here)
     assert before.value == anew.before
     assert leyden.backups.seed(here).seed == other
-    harbour.fleet_harness.homes.channel_backups[here] = b"encrypted by lnd"
+    platform.fleet_harness.node_files.channel_backups[here] = b"encrypted by lnd"
     assert leyden.backups.channels(here) == b"encrypted by lnd"
     kept_drill = leyden.backups.keep_drill(here, "2026-01-01T12:00:00Z", "y" * 104)
     assert leyden.backups.proofs(here).drill == kept_drill
 
 
-def look_and_change(harbour: Harbour, leyden: Client, here: str) -> None:
+def look_and_change(platform: ServedPlatform, leyden: Client, here: str) -> None:
     assert leyden.nodes.find("every light").node_id == here
     leyden.nodes.change_settings(here, webhook="https://example.org/hook")
     assert leyden.nodes.replace_whitelist(here, ["::1/128"]) == ["::1"]
@@ -49,7 +49,7 @@ def look_and_change(harbour: Harbour, leyden: Client, here: str) -> None:
     way = leyden.nodes.connect(here)
     assert way.node_id == here
     port = int(way.grpc_address.rpartition(":")[2])
-    with harbour.client(gateway="[::1]:443") as elsewhere:
+    with platform.client(gateway="[::1]:443") as elsewhere:
         assert elsewhere.grpc_address(here) == ("::1", port)
     leyden.nodes.log(here, lines=5)
     assert leyden.nodes.metrics(here).node_id == here
@@ -95,14 +95,14 @@ def start_and_stop(leyden: Client, here: str) -> None:
     assert leyden.nodes.restore(here, "another light").node_name == "another light"
 
 
-def buy(harbour: Harbour, leyden: Client) -> None:
+def buy(platform: ServedPlatform, leyden: Client) -> None:
     quote = leyden.flow.quote(1_000_000, node_tier="any")
     order = leyden.flow.create(1_000_000, node_tier="any")
     assert order.total_fee == quote.total_fee
-    harbour.pay(order.order_id)
+    platform.pay(order.order_id)
     assert leyden.flow.wait(order.order_id, {"created"}).paid
     assert leyden.flow.cancel(order.order_id).credit_refund == order.total_fee
-    coupon = harbour.coupon(2_100)
+    coupon = platform.coupon(2_100)
     assert leyden.flow.redeem(coupon).coupon_amount == 2_100
     assert leyden.flow.coupons()[0].claimed
     assert leyden.flow.balance().credit == order.total_fee + 2_100
@@ -110,24 +110,24 @@ def buy(harbour: Harbour, leyden: Client) -> None:
     assert next(leyden.flow.ledger()).amount
 
 
-def test_every_endpoint_is_called_by_some_method(harbour: Harbour) -> None:
+def test_every_endpoint_is_called_by_some_method(platform: ServedPlatform) -> None:
     """Call everything the library has, and see which endpoints were reached."""
-    harbour.asked.clear()
-    with harbour.client() as leyden:
-        assert leyden.key().organization_id == harbour.organization_id
+    platform.requests.clear()
+    with platform.client() as leyden:
+        assert leyden.key().organization_id == platform.organization_id
         assert leyden.quotas()["nodes"].used == 0
-        told = list(leyden.events.all_(types=["key.*"]))
-        assert told[-1].type == "key.created"
-        page = next(leyden.events.follow(told[0].id, types=["key.*"], wait_s=1))
-        assert page.events == told[1:]
+        answer = list(leyden.events.all_(types=["key.*"]))
+        assert answer[-1].type == "key.created"
+        page = next(leyden.events.follow(answer[0].id, types=["key.*"], wait_s=1))
+        assert page.events == answer[1:]
         made = leyden.nodes.create("every light", settings=NEW_NODE["settings"])
         leyden.nodes.wait(made.node_id, {"waiting_init"})
-        look_and_change(harbour, leyden, made.node_id)
-        keep_and_give_back(harbour, leyden, made.node_id)
+        look_and_change(platform, leyden, made.node_id)
+        keep_and_give_back(platform, leyden, made.node_id)
         start_and_stop(leyden, made.node_id)
-        buy(harbour, leyden)
+        buy(platform, leyden)
         subscribe(leyden)
-    reached = {reached_by(method, path) for method, path in harbour.asked}
+    reached = {reached_by(method, path) for method, path in platform.requests}
     assert reached >= {(each.method, each.path) for each in OPERATIONS}
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from leyden.client import ApiError, Client
 from leyden.client.wire import Server, address
-from tests.client.harbour import Harbour
+from tests.client.served_platform import ServedPlatform
 from tests.nodes.api.nodes.conftest import FOREIGN, NEW_NODE
 
 CAPACITY = 1_000_000
@@ -47,9 +47,9 @@ def whole_message(connection: socket.socket) -> bytes:
 
 
 @contextmanager
-def losing(harbour: Harbour, times: int) -> Iterator[tuple[str, list[bytes]]]:
+def losing(platform: ServedPlatform, times: int) -> Iterator[tuple[str, list[bytes]]]:
     """A way to the platform on which the first answers are lost; what was sent."""
-    host, port = address(harbour.url.removeprefix("http://"))
+    host, port = address(platform.url.removeprefix("http://"))
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(10)
     sent: list[bytes] = []
@@ -90,9 +90,9 @@ def test_a_refusal_has_a_status_and_the_platforms_own_words(leyden: Client) -> N
     assert refused.value.message.startswith("capacity: ")
 
 
-def test_a_wrong_key_is_not_shown(harbour: Harbour) -> None:
+def test_a_wrong_key_is_not_shown(platform: ServedPlatform) -> None:
     for key in ("leyden_wrong", "two words", "a\nline", "", "schlüssel"):
-        with harbour.client(key=key) as leyden, pytest.raises(ApiError) as refused:
+        with platform.client(key=key) as leyden, pytest.raises(ApiError) as refused:
             leyden.key()
         assert refused.value.status in {0, 401}
         assert not key or key not in str(refused.value)
@@ -107,45 +107,47 @@ def test_no_word_leads_elsewhere(leyden: Client, word: str) -> None:
 
 
 def test_it_waits_as_long_as_it_is_asked_to_once(
-    harbour: Harbour, leyden: Client
+    platform: ServedPlatform, leyden: Client
 ) -> None:
     for status in (429, 503):
-        harbour.before = [instead(status, retry_after="1")]
+        platform.before = [instead(status, retry_after="1")]
         began = time.monotonic()
         assert leyden.flow.balance() is not None
         assert time.monotonic() - began >= 1
-    harbour.before = [instead(429, retry_after="1"), instead(429, retry_after="7")]
+    platform.before = [instead(429, retry_after="1"), instead(429, retry_after="7")]
     with pytest.raises(ApiError, match="a moment, please") as refused:
         leyden.flow.balance()
     assert (refused.value.status, refused.value.retry_after_s) == (429, 7)
-    assert not harbour.before
+    assert not platform.before
 
 
-def test_it_does_not_wait_for_long(harbour: Harbour) -> None:
-    harbour.before = [instead(503, retry_after="3600")]
-    with harbour.client() as leyden, pytest.raises(ApiError) as refused:
+def test_it_does_not_wait_for_long(platform: ServedPlatform) -> None:
+    platform.before = [instead(503, retry_after="3600")]
+    with platform.client() as leyden, pytest.raises(ApiError) as refused:
         leyden.flow.balance()
     assert refused.value.retry_after_s == 3600
 
 
-def test_what_must_not_be_done_twice_is_not_tried_twice(harbour: Harbour) -> None:
-    leyden = harbour.client(organization=harbour.organization_id)
-    harbour.before = [instead(503, retry_after="1")]
-    harbour.asked.clear()
+def test_what_must_not_be_done_twice_is_not_tried_twice(
+    platform: ServedPlatform,
+) -> None:
+    leyden = platform.client(organization=platform.organization_id)
+    platform.before = [instead(503, retry_after="1")]
+    platform.requests.clear()
     with leyden, pytest.raises(ApiError) as refused:
         leyden.nodes.restart(FOREIGN)
-    assert (refused.value.status, len(harbour.asked)) == (503, 1)
-    harbour.before = [instead(429, retry_after="1")]
+    assert (refused.value.status, len(platform.requests)) == (503, 1)
+    platform.before = [instead(429, retry_after="1")]
     with leyden, pytest.raises(ApiError) as refused:
         leyden.nodes.restart(FOREIGN)
     assert refused.value.status == 404, "a 429 means that nothing was done"
 
 
-def test_an_order_whose_answer_is_lost_is_made_once(harbour: Harbour) -> None:
-    with harbour.client() as leyden:
+def test_an_order_whose_answer_is_lost_is_made_once(platform: ServedPlatform) -> None:
+    with platform.client() as leyden:
         before = len(list(leyden.flow.orders()))
-        with losing(harbour, 1) as (url, sent):
-            with harbour.client(url=url) as unlucky:
+        with losing(platform, 1) as (url, sent):
+            with platform.client(url=url) as unlucky:
                 made = unlucky.flow.create(CAPACITY)
             first, second = (each.split(b"\r\n\r\n")[0] for each in sent)
             assert first == second
@@ -156,23 +158,25 @@ def test_an_order_whose_answer_is_lost_is_made_once(harbour: Harbour) -> None:
 
 
 def test_an_order_that_is_still_being_made_is_asked_for_again(
-    harbour: Harbour, leyden: Client
+    platform: ServedPlatform, leyden: Client
 ) -> None:
     """As where the connection was lost, but not the request; a key is made up once."""
-    harbour.before = [instead(409, retry_after="1")]
+    platform.before = [instead(409, retry_after="1")]
     began = time.monotonic()
     made = leyden.flow.create(CAPACITY)
     assert time.monotonic() - began >= 1
     assert made.order_id == next(leyden.flow.orders()).order_id
-    harbour.before = [instead(409)]  # of another kind
+    platform.before = [instead(409)]  # of another kind
     with pytest.raises(ApiError, match="a moment, please") as refused:
         leyden.flow.create(CAPACITY)
     assert refused.value.status == 409
 
 
-def test_a_command_whose_answer_is_lost_is_not_repeated(harbour: Harbour) -> None:
-    with losing(harbour, 9) as (url, sent):
-        lost = harbour.client(url=url, organization=harbour.organization_id)
+def test_a_command_whose_answer_is_lost_is_not_repeated(
+    platform: ServedPlatform,
+) -> None:
+    with losing(platform, 9) as (url, sent):
+        lost = platform.client(url=url, organization=platform.organization_id)
         with (
             lost,
             pytest.raises(ApiError, match="it closed the connection"),
@@ -197,30 +201,34 @@ def test_pages_are_turned(leyden: Client) -> None:
     assert len(set(found)) == len(found)
 
 
-def test_money_is_listed_to_the_first_line(harbour: Harbour, leyden: Client) -> None:
+def test_money_is_listed_to_the_first_line(
+    platform: ServedPlatform, leyden: Client
+) -> None:
     for _ in range(3):
-        leyden.flow.redeem(harbour.coupon(700))
+        leyden.flow.redeem(platform.coupon(700))
     entries = list(leyden.flow.ledger(at_a_time=1))
     assert len(entries) == len(list(leyden.flow.ledger())) >= 3
     assert entries == sorted(entries, key=lambda entry: -entry.id)
 
 
-def test_a_name_is_reached_where_it_is_told(harbour: Harbour) -> None:
-    _, port = address(harbour.url.removeprefix("http://"))
-    with harbour.client(
+def test_a_name_is_reached_where_it_is_told(platform: ServedPlatform) -> None:
+    _, port = address(platform.url.removeprefix("http://"))
+    with platform.client(
         url="http://api.harbour.invalid", connect=f"127.0.0.1:{port}"
     ) as leyden:
         assert leyden.key().organization_name == "Harbour"
-    with harbour.client(url="http://api.harbour.invalid") as nowhere:
+    with platform.client(url="http://api.harbour.invalid") as nowhere:
         with pytest.raises(ApiError, match="its name can't be resolved") as refused:
             nowhere.key()
         assert refused.value.status == 0
 
 
-def test_a_server_that_hung_up_in_between_is_called_again(harbour: Harbour) -> None:
-    with harbour.client(organization=harbour.organization_id) as leyden:
+def test_a_server_that_hung_up_in_between_is_called_again(
+    platform: ServedPlatform,
+) -> None:
+    with platform.client(organization=platform.organization_id) as leyden:
         leyden.flow.balance()
-        harbour.before = [instead(200, connection="close")]
+        platform.before = [instead(200, connection="close")]
         with pytest.raises(ApiError, match="unexpected response"):
             leyden.flow.balance()
         with pytest.raises(ApiError) as refused:

@@ -63,8 +63,8 @@ def header_of(sealed: str) -> dict[str, Any]:
 
 def with_header(sealed: str, **changes: Any) -> str:
     header = {**header_of(sealed), **changes}
-    kept = {name: value for name, value in header.items() if value is not None}
-    shown = base64.urlsafe_b64encode(json.dumps(kept).encode()).decode().rstrip("=")
+    stored = {name: value for name, value in header.items() if value is not None}
+    shown = base64.urlsafe_b64encode(json.dumps(stored).encode()).decode().rstrip("=")
     return ".".join((shown, *sealed.split(".")[1:]))
 
 

@@ -22,7 +22,7 @@ some_or_all = pytest.mark.parametrize(
 )
 
 
-def places(every: int) -> Iterator[int]:
+def crash_points(every: int) -> Iterator[int]:
     """Number the places to kill at: the caller stops where nothing is killed."""
     first = random.SystemRandom().randint(1, every)
     print(f"killed at {first}, and at each {every}th after it")  # noqa: T201

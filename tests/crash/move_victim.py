@@ -20,12 +20,12 @@ from leyden.errors import NotAllowed
 from leyden.lnd.trust import trusting
 from leyden.nodes import relocations
 from leyden.nodes.fleet import EVERYTHING, NODE, RELOCATION, WATCH, Fleet
-from leyden.nodes.rules.nodes import RuntimeName, Status
-from leyden.nodes.rules.relocations import Step
+from leyden.nodes.rules.nodes import NodeStatus, RuntimeName
+from leyden.nodes.rules.relocations import RelocationStep
 from leyden.nodes.runtimes.composite import SeveralRuntimes
 from leyden.nodes.runtimes.local.layout import Layout
 from leyden.nodes.runtimes.local.local import LocalRuntime
-from leyden.nodes.runtimes.local.local_side import LocalSide
+from leyden.nodes.runtimes.local.local_move_endpoint import LocalMoveEndpoint
 from leyden.nodes.runtimes.local.placement import Placement
 from leyden.nodes.watchers import Watching
 from leyden.values import replace
@@ -45,7 +45,7 @@ async def two_sides(folder: Path) -> Fleet:
         return folder / "lnd"
 
     network = IPv4Network((folder / "network-there").read_text())
-    there = Layout(
+    layout = Layout(
         root=folder / "there",
         placement=Placement(network=network),
         grounds=here.layout.grounds,
@@ -53,10 +53,13 @@ async def two_sides(folder: Path) -> Fleet:
     runtimes = {
         RuntimeName.LOCAL: here,
         RuntimeName.KUBERNETES: LocalRuntime(
-            there, binary=binary, trusts=trusting(fleet.authority.root_pem.decode())
+            layout, binary=binary, trusts=trusting(fleet.authority.root_pem.decode())
         ),
     }
-    sides = {name: LocalSide(each.layout, grace_s=5) for name, each in runtimes.items()}
+    sides = {
+        name: LocalMoveEndpoint(each.layout, grace_s=5)
+        for name, each in runtimes.items()
+    }
     return replace(fleet, runtime=SeveralRuntimes(runtimes), sides=sides)
 
 
@@ -65,7 +68,7 @@ async def move_the_node(folder: Path) -> None:
     watching = Watching(fleet)
     fleet.runtime.watch(watching.enqueue)
     async with fleet.database.transaction() as tx:
-        await tx.tasks.free_all()
+        await tx.tasks.release_all()
         await tx.tasks.put(WATCH, EVERYTHING, due=utc_now())
         await tx.homes.enter(PROCESS, delete_before=utc_now())
     queues = [
@@ -86,8 +89,8 @@ async def move_the_node(folder: Path) -> None:
             node = await reader.nodes.get(NODE_ID)
             if (
                 found is not None
-                and found.step is Step.DONE
-                and node.status is Status.WAITING_INIT
+                and found.step is RelocationStep.DONE
+                and node.status is NodeStatus.WAITING_INIT
             ):
                 break
             await asyncio.sleep(0.005)

@@ -28,11 +28,11 @@ from leyden.nodes.creation import NodeParameters
 from leyden.nodes.fleet import EVERYTHING, NODE, WATCH, Fleet, FleetSettings
 from leyden.nodes.lnd.chains import Chain, Neutrino
 from leyden.nodes.rows.homes import Home, Process
-from leyden.nodes.rules.nodes import Network, Status, Type
+from leyden.nodes.rules.nodes import Network, NodeStatus, NodeType
 from leyden.nodes.rules.versions import Version
 from leyden.nodes.runtimes.local.layout import Ground, Layout
 from leyden.nodes.runtimes.local.local import LocalRuntime
-from leyden.nodes.runtimes.local.local_homes import LocalHomes
+from leyden.nodes.runtimes.local.local_node_files import LocalNodeFiles
 from leyden.nodes.runtimes.local.placement import Placement
 from leyden.nodes.start_limits import StartLimit
 from leyden.nodes.watchers import Watching
@@ -78,7 +78,7 @@ async def fleet_in(folder: Path) -> Fleet:
         runtime=LocalRuntime(
             layout, binary=binary, trusts=trusting(authority.root_pem.decode())
         ),
-        homes=LocalHomes(layout),
+        node_files=LocalNodeFiles(layout),
         gateway=FakeGateway(),
         authority=authority,
         clock=utc_now,
@@ -97,7 +97,7 @@ async def make_a_node(folder: Path) -> None:
             await tx.accounts.add(
                 Organization(id=TEAM, name="Harbour", created=utc_now())
             )
-        await tx.tasks.free_all()
+        await tx.tasks.release_all()
         await tx.tasks.put(WATCH, EVERYTHING, due=utc_now())
         await tx.homes.enter(PROCESS, delete_before=utc_now())
         await tx.homes.add(HOME)
@@ -109,7 +109,7 @@ async def make_a_node(folder: Path) -> None:
     wish = NodeParameters(
         name="harbour light",
         network=Network.TESTNET,
-        type=Type.STANDARD,
+        type=NodeType.STANDARD,
         version=None,
         settings=SETTINGS,
     )
@@ -118,7 +118,7 @@ async def make_a_node(folder: Path) -> None:
     )
     say("created", node.id)
     async with asyncio.timeout(30):
-        while node.status is not Status.WAITING_INIT:
+        while node.status is not NodeStatus.WAITING_INIT:
             await asyncio.sleep(0.005)
             node = await fleet.database.reader.nodes.get(node.id)
     say("waits", node.process)

@@ -25,25 +25,25 @@ from leyden.events.subscriptions import Wanted
 from leyden.events.webhooks.connector import Egress
 from leyden.events.webhooks.sender import HttpSender
 from tests.crash.victim import KEYRING, say
-from tests.events.post import Post
+from tests.events.webhook_harness import WebhookHarness
 from tests.events.webhooks.conftest import ANYTHING, LOOPBACK
 from tests.nodes.rules.nodes import a_node
 
 TEAM, SUBSCRIPTION = "harbour", "1S"
 
 
-async def opened(url: str) -> Post:
-    return Post(
+async def opened(url: str) -> WebhookHarness:
+    return WebhookHarness(
         database=await open_database(url), sealer=Sealer(KEYRING), now=utc_now()
     )
 
 
 async def announce(database_url: str, url: str) -> None:
-    post = await opened(database_url)
-    await post.open()
-    await post.announce(await post.house(url=url), "stopped")
+    harness = await opened(database_url)
+    await harness.open()
+    await harness.announce(await harness.house(url=url), "stopped")
     await subscriptions.create(
-        dispatcher_of(post),
+        dispatcher_of(harness),
         TEAM,
         SUBSCRIPTION,
         Wanted(url=url, types=["node.*"]),
@@ -52,15 +52,15 @@ async def announce(database_url: str, url: str) -> None:
     )
     kind = "node.stopped"
     event = Event(organization_id=TEAM, type=kind, data=TYPES[kind].example)
-    async with post.database.transaction() as tx:
+    async with harness.database.transaction() as tx:
         tx.events.add(event, at=utc_now())
-    await post.database.close()
+    await harness.database.close()
 
 
-def dispatcher_of(post: Post) -> Dispatcher:
+def dispatcher_of(harness: WebhookHarness) -> Dispatcher:
     return Dispatcher(
-        database=post.database,
-        sealer=post.sealer,
+        database=harness.database,
+        sealer=harness.sealer,
         sender=HttpSender(
             Egress(exceptions=[LOOPBACK]), allowed=ANYTHING, deadline_s=5
         ),
@@ -69,30 +69,30 @@ def dispatcher_of(post: Post) -> Dispatcher:
     )
 
 
-async def is_told(post: Post) -> bool:
-    told = await post.database.reader.subscriptions.find(SUBSCRIPTION)
-    at_its_end = told is not None and told.position == 1
-    return at_its_end and await post.states(a_node()) == ["delivered"]
+async def is_told(harness: WebhookHarness) -> bool:
+    subscription = await harness.database.reader.subscriptions.find(SUBSCRIPTION)
+    at_its_end = subscription is not None and subscription.position == 1
+    return at_its_end and await harness.states(a_node()) == ["delivered"]
 
 
 async def bring(database_url: str) -> None:
-    post = await opened(database_url)
-    async with post.database.transaction() as tx:
-        await tx.tasks.free_all()
-    dispatcher = dispatcher_of(post)
+    harness = await opened(database_url)
+    async with harness.database.transaction() as tx:
+        await tx.tasks.release_all()
+    dispatcher = dispatcher_of(harness)
     claim_for = timedelta(seconds=5)
     queues = [
         Queue(kind=kind, run=partial(deliver, dispatcher), claim_for=claim_for)
         for kind in (NODE_WEBHOOKS, SUBSCRIPTIONS)
     ]
-    working = asyncio.create_task(Worker(post.database, queues, clock=utc_now).run())
+    working = asyncio.create_task(Worker(harness.database, queues, clock=utc_now).run())
     async with asyncio.timeout(40):
-        while not await is_told(post):
+        while not await is_told(harness):
             await asyncio.sleep(0.01)
     say("delivered")
     working.cancel()
     await asyncio.gather(working, return_exceptions=True)
-    await post.database.close()
+    await harness.database.close()
 
 
 if __name__ == "__main__":

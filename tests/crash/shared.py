@@ -57,9 +57,9 @@ class SharedTreasury(_Shared, FakePayments):
         "_addresses",
     )
 
-    def __init__(self, kept: Path) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
-        self._kept = kept
+        self._kept = path
 
     async def request(
         self, order_id: str, sats: Sats, *, lives: timedelta, with_address: bool = True
@@ -82,13 +82,13 @@ class SharedTreasury(_Shared, FakePayments):
             return await super().cancel(request)
 
     async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
-        told: set[PaymentUpdate] = set()
+        payment_updates: set[PaymentUpdate] = set()
         while True:
             with self.held():
                 all_: list[PaymentUpdate] = [*self.invoices.values(), *self.outputs()]
             for update in all_:
-                if update not in told:
-                    told.add(update)
+                if update not in payment_updates:
+                    payment_updates.add(update)
                     yield update
             await asyncio.sleep(_LOOK_S)
 
@@ -108,9 +108,9 @@ class SharedTreasury(_Shared, FakePayments):
 class SharedMarket(_Shared, SimulatedMarket):
     _fields = ("_tickets",)
 
-    def __init__(self, kept: Path) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
-        self._kept = kept
+        self._kept = path
 
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
         with self.held():
@@ -136,9 +136,9 @@ class SharedMarket(_Shared, SimulatedMarket):
 class SharedSeller(_Shared, FakeSeller):
     _fields = ("coins", "channels", "online")
 
-    def __init__(self, kept: Path) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
-        self._kept = kept
+        self._kept = path
 
     async def wallet(self) -> SellerWallet:
         with self.held():

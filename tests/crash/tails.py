@@ -9,11 +9,11 @@ from leyden.base.database.database import Database, open_database
 from leyden.base.database.stores import Stores
 from leyden.channels import order_events
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Status
+from leyden.channels.rules.orders import OrderStatus
 from leyden.events import log
 from leyden.events.rules import cursors
 from leyden.events.rules.cursors import Cursor
-from leyden.events.rules.events import TYPES, KeptEvent
+from leyden.events.rules.events import TYPES, StoredEvent
 
 _LOOK_S = 0.02
 
@@ -22,7 +22,7 @@ class Tail:
     """A reader by cursor, who reads while others write and are killed."""
 
     def __init__(self) -> None:
-        self.seen: list[KeptEvent] = []
+        self.seen: list[StoredEvent] = []
         self._cursor: Cursor = cursors.START
 
     async def read(self, database: Database, team: str) -> None:
@@ -30,7 +30,7 @@ class Tail:
         has_more = True
         while has_more:
             part = await log.read(
-                database.reader, team, TYPES, after=self._cursor, most=7
+                database.reader, team, TYPES, after=self._cursor, limit=7
             )
             self.seen += part.events
             self._cursor, has_more = part.cursor, part.has_more
@@ -52,12 +52,12 @@ async def tailing(url: str, team: str) -> AsyncIterator[None]:
     await asyncio.gather(following, return_exceptions=True)
     await tail.read(database, team)
     assert [each.id for each in tail.seen] == [
-        each.id for each in await whole(database, team)
+        each.id for each in await whole_log(database, team)
     ]
     await database.close()
 
 
-async def whole(database: Database, team: str) -> list[KeptEvent]:
+async def whole_log(database: Database, team: str) -> list[StoredEvent]:
     """Return the whole log."""
     tail = Tail()
     await tail.read(database, team)
@@ -66,13 +66,13 @@ async def whole(database: Database, team: str) -> list[KeptEvent]:
 
 async def check_events(database: Database, team: str) -> None:
     """Each fact was told once: every move of an order, and every sat of credit."""
-    told = await whole(database, team)
-    assert [each.number for each in told] == list(range(1, len(told) + 1))
-    assert len({each.id for each in told}) == len(told)
-    facts = [(each.type, json.loads(bytes(each.data))) for each in told]
+    answer = await whole_log(database, team)
+    assert [each.number for each in answer] == list(range(1, len(answer) + 1))
+    assert len({each.id for each in answer}) == len(answer)
+    facts = [(each.type, json.loads(bytes(each.data))) for each in answer]
     reader: Stores = database.reader
-    for order in await reader.orders.page(team, most=100):
-        moved = [Status.WAITING_PAYMENT]
+    for order in await reader.orders.page(team, limit=100):
+        moved = [OrderStatus.WAITING_PAYMENT]
         moved += [after for _, after in await reader.moves.of_order(order.id)]
         expected = [order_events.of_new(order).type]
         for status in moved[1:]:

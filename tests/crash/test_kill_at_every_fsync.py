@@ -10,7 +10,7 @@ from leyden.base.database import schema
 from leyden.errors import Unauthorized
 from leyden.people import api_keys
 from tests.crash import victim
-from tests.crash.conftest import EVERY_TASK, Said, places, run_victim, some_or_all
+from tests.crash.conftest import EVERY_TASK, Said, crash_points, run_victim, some_or_all
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(300)]
 
@@ -20,7 +20,7 @@ def kills(story: str, urls: Iterator[str], every: int) -> Iterator[tuple[str, Sa
 
     The last time it comes to its end: what was said then has to stay true as well.
     """
-    for number, url in zip(places(every), urls, strict=False):
+    for number, url in zip(crash_points(every), urls, strict=False):
         said = run_victim(story, url, kill_at_fsync=number)
         yield url, said
         if not said.killed:

@@ -57,17 +57,17 @@ def test_money_is_where_it_belongs_whatever_is_killed(
         url, said = f"sqlite:///{folder}/leyden.db", folder / "said"
         for left in range(chance.randint(1, 4), -1, -1):
             said.write_bytes(b"")
-            with begin(url, folder, said) as shop:
+            with begin(url, folder, said) as channels:
                 try:
                     while left and b"at work" not in said.read_bytes():
-                        assert shop.poll() is None, _sighed(folder)
+                        assert channels.poll() is None, _sighed(folder)
                         time.sleep(0.01)
                     if left:
                         time.sleep(chance.uniform(0, 0.5))
                     else:
-                        assert shop.wait(150) == 0, _sighed(folder)
+                        assert channels.wait(150) == 0, _sighed(folder)
                 finally:
-                    shop.kill()
+                    channels.kill()
                 kills -= 1
         asyncio.run(check_books(url, folder))
         shutil.rmtree(folder)

@@ -11,7 +11,7 @@ import pytest
 
 from leyden.base import processes
 from tests.crash import node_victim
-from tests.crash.conftest import Said, places, some_or_all
+from tests.crash.conftest import Said, crash_points, some_or_all
 from tests.nodes.contracts.runtimes import a_loopback_network, install_stand_in
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(600)]
@@ -80,20 +80,20 @@ def lnds(folder: Path) -> list[int]:
 def test_whatever_is_killed_the_node_is_made_once(
     folder: Path, calls: str, least: int, every: int
 ) -> None:
-    for number in places(every):
-        place = folder / str(number)
-        place.mkdir()
-        (place / "network").write_text(str(a_loopback_network()))
-        install_stand_in(place)
-        said = run_victim(place, kill_at=(calls, number))
-        running = lnds(place)
+    for number in crash_points(every):
+        position = folder / str(number)
+        position.mkdir()
+        (position / "network").write_text(str(a_loopback_network()))
+        install_stand_in(position)
+        said = run_victim(position, kill_at=(calls, number))
+        running = lnds(position)
         assert len(running) <= 1
-        after = run_victim(place)
+        after = run_victim(position)
         assert not after.killed
         assert after.of("created") == [f"{node_victim.KEY}N"]
-        (lnd,) = lnds(place)
+        (lnd,) = lnds(position)
         assert running in ([], [lnd]), "an lnd that ran was found again"
-        (home,) = (place / "nodes").iterdir()
+        (home,) = (position / "nodes").iterdir()
         held = processes.holder(home / "claim")
         assert held is not None
         assert held.pid == lnd

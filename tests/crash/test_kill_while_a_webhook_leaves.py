@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.crash import post_victim
-from tests.crash.conftest import places, run_victim, some_or_all
+from tests.crash.conftest import crash_points, run_victim, some_or_all
 from tests.events.webhooks.conftest import Receiver
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(600)]
@@ -19,7 +19,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 async def test_whatever_is_killed_it_arrives_under_one_id(
     fresh: Iterator[str], calls: str, every: int
 ) -> None:
-    for number, url in zip(places(every), fresh, strict=False):
+    for number, url in zip(crash_points(every), fresh, strict=False):
         with Receiver(OK) as receiver:
             await post_victim.announce(url, receiver.url)
             words = ("deliver", url, receiver.url)

@@ -7,11 +7,11 @@ import pytest
 
 from leyden.channels.books.verify import verify
 from leyden.channels.rules import ledger
-from tests.channels.shop_harness import PRICE
-from tests.crash import shop_victim
-from tests.crash.conftest import Said, places, run_victim, some_or_all
+from tests.channels.orders_harness import PRICE
+from tests.crash import orders_victim
+from tests.crash.conftest import Said, crash_points, run_victim, some_or_all
+from tests.crash.orders_victim import LEFT, TEAM, WORTH
 from tests.crash.shared import SharedSeller
-from tests.crash.shop_victim import LEFT, TEAM, WORTH
 from tests.crash.tails import check_events
 from tests.fakes.channels import FEE_VBYTES
 
@@ -31,14 +31,14 @@ STORIES = {
 }
 
 
-def told(
+def paid_update(
     story: str, url: str, folder: Path, *, kill_at_fsync: int | None = None
 ) -> Said:
     return run_victim(
         story,
         url,
         str(folder),
-        module="tests.crash.shop_victim",
+        module="tests.crash.orders_victim",
         kill_at_fsync=kill_at_fsync,
     )
 
@@ -55,11 +55,11 @@ def told(
 async def test_whatever_is_killed_the_money_is_where_it_belongs(
     fresh: Iterator[str], tmp_path: Path, every: int, story: str
 ) -> None:
-    for number, url in zip(places(every), fresh, strict=False):
+    for number, url in zip(crash_points(every), fresh, strict=False):
         folder = tmp_path / str(number)
         folder.mkdir()
-        said = told(story, url, folder, kill_at_fsync=number)
-        after = told(story, url, folder)
+        said = paid_update(story, url, folder, kill_at_fsync=number)
+        after = paid_update(story, url, folder)
         assert not after.killed
         assert after.of("created") == [f"{WORTH} {after.of('created')[0].split()[1]}"]
         for word in EVERYTHING:  # what was said before is said again, to the letter
@@ -74,16 +74,18 @@ async def test_whatever_is_killed_the_money_is_where_it_belongs(
 
 async def check_books(story: str, url: str, folder: Path) -> None:
     credited, gone, _ = STORIES[story]
-    shop = await shop_victim.shop_of(url, folder)
-    assert [str(each) for each in await verify(shop.database, shop.payments)] == []
-    sums = await shop.database.reader.ledger.sums()
+    channels = await orders_victim.shop_of(url, folder)
+    assert [
+        str(each) for each in await verify(channels.database, channels.payments)
+    ] == []
+    sums = await channels.database.reader.ledger.sums()
     assert sums[ledger.credit(TEAM)] == credited
     spent = (ledger.AUCTION, ledger.SELLER, ledger.EARNED)
     assert sum(sums.get(each, 0) for each in spent) == gone
     assert sums[ledger.RECEIVED] == WORTH - PRICES.get(story, PRICE)
-    assert isinstance(shop.seller, SharedSeller)
-    with shop.seller.held():
-        assert len(shop.seller.channels) == (story == "direct order")
+    assert isinstance(channels.seller, SharedSeller)
+    with channels.seller.held():
+        assert len(channels.seller.channels) == (story == "direct order")
     assert sums[ledger.PROMO] == -WORTH
-    await check_events(shop.database, TEAM)
-    await shop.database.close()
+    await check_events(channels.database, TEAM)
+    await channels.database.close()

@@ -21,11 +21,11 @@ from leyden.base.database import schema
 from leyden.channels import orders
 from leyden.channels.books.verify import verify
 from leyden.channels.money import credit
-from leyden.channels.rules.orders import Status
+from leyden.channels.rules.orders import OrderStatus
 from leyden.channels.tickets import ticket_source
-from tests.channels.shop_harness import PRICE
-from tests.crash import shop_victim
-from tests.crash.shop_victim import TEAM, WORTH, order_id
+from tests.channels.orders_harness import PRICE
+from tests.crash import orders_victim
+from tests.crash.orders_victim import TEAM, WORTH, order_id
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(300)]
 
@@ -71,10 +71,15 @@ def played(log: Path, disk: Disk) -> Iterator[str]:
     """Do to the disk what the log tells; stop at each line that was said."""
     saying = b""
     for line in log.read_text().splitlines():
-        if (told := _LINE.match(line)) is None:
+        if (answer := _LINE.match(line)) is None:
             continue
-        pid, call, path, rest = told["pid"], told["call"], told["path"], told["rest"]
-        if told["resumed"] in {"fsync", "fdatasync"}:
+        pid, call, path, rest = (
+            answer["pid"],
+            answer["call"],
+            answer["path"],
+            answer["rest"],
+        )
+        if answer["resumed"] in {"fsync", "fdatasync"}:
             disk.synced(pid)
         elif call in {"fsync", "fdatasync"}:
             disk.begin_to_sync(pid, path)
@@ -86,7 +91,7 @@ def played(log: Path, disk: Disk) -> Iterator[str]:
             disk.waiting[path].append((int(text[2]), _bytes(text[1])))
         elif call == "ftruncate":
             disk.waiting[path].append((int(re.findall(r"\d+", rest)[0]), None))
-        elif call == "write" and told["fd"] == "1":
+        elif call == "write" and answer["fd"] == "1":
             text = _TEXT.match(rest)
             assert text is not None, line[:200]
             *lines, saying = (saying + _bytes(text[1])).split(b"\n")
@@ -110,7 +115,7 @@ async def test_what_was_said_is_there_when_the_power_comes_back(tmp_path: Path) 
         [
             *("strace", "-f", "-qq", "-y", "-s", "1000000", "-o", str(log)),
             *("-e", f"trace={_WATCHED}", "-e", "signal=none"),
-            *(sys.executable, "-m", "tests.crash.shop_victim", "one order"),
+            *(sys.executable, "-m", "tests.crash.orders_victim", "one order"),
             *(f"sqlite:///{file}", str(folder)),
         ],
         check=True,
@@ -135,20 +140,20 @@ async def test_what_was_said_is_there_when_the_power_comes_back(tmp_path: Path) 
 
 async def check(folder: Path, said: list[str]) -> None:
     """All of it is true on this disk."""
-    shop = await shop_victim.shop_of(f"sqlite:///{folder}/leyden.db", folder)
+    channels = await orders_victim.shop_of(f"sqlite:///{folder}/leyden.db", folder)
     try:
-        assert [str(each) for each in await verify(shop.database)] == []
+        assert [str(each) for each in await verify(channels.database)] == []
         for word, _, rest in (each.partition(" ") for each in said):
             if word == "redeemed":
-                balance = await credit.balance(shop.database, TEAM)
+                balance = await credit.balance(channels.database, TEAM)
                 assert balance.credit == WORTH or len(said) > 1
                 continue
-            order = await orders.get(shop, TEAM, order_id(0))
+            order = await orders.get(channels, TEAM, order_id(0))
             if word == "created":
                 assert f"{order.credit_used} {order.lightning_invoice}" == rest
             elif word == "ticket":
-                assert ticket_source.open_ticket(shop, order) == rest
+                assert ticket_source.open_ticket(channels, order) == rest
             else:
-                assert (order.status, rest) == (Status.CANCELLED, str(PRICE))
+                assert (order.status, rest) == (OrderStatus.CANCELLED, str(PRICE))
     finally:
-        await shop.database.close()
+        await channels.database.close()

@@ -13,10 +13,10 @@ import pytest
 
 from leyden.channels.books.verify import verify
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Status
-from tests.channels.shop_harness import PRICE
-from tests.crash import shop_victim
-from tests.crash.shop_victim import COUPONS, ORDERS, TEAM, WORTH, order_id
+from leyden.channels.rules.orders import OrderStatus
+from tests.channels.orders_harness import PRICE
+from tests.crash import orders_victim
+from tests.crash.orders_victim import COUPONS, ORDERS, TEAM, WORTH, order_id
 from tests.crash.tails import check_events, tailing
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(400)]
@@ -42,7 +42,7 @@ def begin(url: str, folder: Path, said: Path) -> "subprocess.Popen[bytes]":
     with said.open("ab") as out, (folder / "sighed").open("ab") as sighed:
         return subprocess.Popen(
             [
-                *(sys.executable, "-m", "tests.crash.shop_victim", "many orders"),
+                *(sys.executable, "-m", "tests.crash.orders_victim", "many orders"),
                 *(url, str(folder)),
             ],
             stdout=out,
@@ -108,21 +108,25 @@ async def test_connections_that_are_cut_lose_nothing(
 
 async def check_books(url: str, folder: Path) -> None:
     """Each order is where it belongs, and each sat is with an order or is credit."""
-    shop = await shop_victim.shop_of(url, folder)
-    assert [str(each) for each in await verify(shop.database, shop.payments)] == []
-    sums = await shop.database.reader.ledger.sums()
+    channels = await orders_victim.shop_of(url, folder)
+    assert [
+        str(each) for each in await verify(channels.database, channels.payments)
+    ] == []
+    sums = await channels.database.reader.ledger.sums()
     assert sums[ledger.PROMO] == -COUPONS * WORTH
-    found = await shop.database.reader.orders.get_many(
+    found = await channels.database.reader.orders.get_many(
         order_id(number) for number in range(ORDERS)
     )
     statuses = {each.id: each.status for each in found}
     assert statuses == {
-        order_id(number): Status.CANCELLED if number % 4 == 0 else Status.CREATED
+        order_id(number): OrderStatus.CANCELLED
+        if number % 4 == 0
+        else OrderStatus.CREATED
         for number in range(ORDERS)
     }
-    held = sum(sats for place, sats in sums.items() if place.startswith("held:"))
-    assert held == PRICE * list(statuses.values()).count(Status.CREATED)
+    held = sum(sats for position, sats in sums.items() if position.startswith("held:"))
+    assert held == PRICE * list(statuses.values()).count(OrderStatus.CREATED)
     come_in = -sums[ledger.RECEIVED] + COUPONS * WORTH
     assert sums.get(ledger.credit(TEAM), 0) == come_in - held
-    await check_events(shop.database, TEAM)
-    await shop.database.close()
+    await check_events(channels.database, TEAM)
+    await channels.database.close()

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.channels.shop_harness import PRICE
+from tests.channels.orders_harness import PRICE
 from tests.installations import Customer, Installation, machine, until
 
 pytestmark = pytest.mark.timeout(400)
@@ -48,7 +48,7 @@ asyncio.run(main())
 
 
 @dataclass(frozen=True)
-class Town:
+class RunningPlatform:
     """The replicas, and a customer of theirs."""
 
     installed: Installation
@@ -85,7 +85,7 @@ class Town:
 
 
 @pytest.fixture
-async def town(postgres_url: str, tmp_path: Path) -> AsyncIterator[Town]:
+async def platform(postgres_url: str, tmp_path: Path) -> AsyncIterator[RunningPlatform]:
     with machine(tmp_path, "harbour") as at:
         installed = Installation(at, tmp_path, postgres_url, settings=_SETTINGS)
         try:
@@ -98,7 +98,7 @@ async def town(postgres_url: str, tmp_path: Path) -> AsyncIterator[Town]:
 
             for port in _PORTS:
                 await until(lambda: installed.answers(port=port), why=logs)  # noqa: B023
-            yield Town(installed, Customer(installed))
+            yield RunningPlatform(installed, Customer(installed))
             assert all(each.runs for each in begun), logs()
             assert "Traceback" not in logs()
         finally:
@@ -106,29 +106,29 @@ async def town(postgres_url: str, tmp_path: Path) -> AsyncIterator[Town]:
 
 
 @pytest.mark.long
-async def test_fifty_at_once_of_two_replicas(town: Town) -> None:
-    coupon = town.coupon(PRICE)
+async def test_fifty_at_once_of_two_replicas(platform: RunningPlatform) -> None:
+    coupon = platform.coupon(PRICE)
     redeemed = Counter(
-        status for status, _ in town.fifty_ask("/flow/redeem", coupon=coupon)
+        status for status, _ in platform.fifty_ask("/flow/redeem", coupon=coupon)
     )
     assert redeemed.pop(200) == 1
     assert set(redeemed) <= {404, 429}
-    assert town.credit() == PRICE
+    assert platform.credit() == PRICE
 
-    created = town.fifty_ask("/flow/create", capacity=1_000_000)
+    created = platform.fifty_ask("/flow/create", capacity=1_000_000)
     (order,) = (each for status, each in created if status == 200)
     assert Counter(status for status, _ in created) == {200: 1, 503: _AT_ONCE - 1}
     assert order["credit_used"] == PRICE
-    assert town.credit() == 0
+    assert platform.credit() == 0
     async with asyncio.timeout(60):
         while order["status"] != "created":
-            ((_, order),) = town.ask("/flow/status", order_id=order["order_id"])
+            ((_, order),) = platform.ask("/flow/status", order_id=order["order_id"])
             await asyncio.sleep(0.05)
     assert order["sidecar_ticket"]
 
-    cancelled = town.fifty_ask("/flow/cancel", order_id=order["order_id"])
+    cancelled = platform.fifty_ask("/flow/cancel", order_id=order["order_id"])
     assert {status for status, _ in cancelled} == {200}, cancelled
     assert {each["credit_refund"] for _, each in cancelled} == {PRICE}
-    assert town.credit() == PRICE
-    proven = town.installed.run("verify", "--no-treasury")
+    assert platform.credit() == PRICE
+    proven = platform.installed.run("verify", "--no-treasury")
     assert proven.returncode == 0, proven.stdout

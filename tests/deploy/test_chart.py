@@ -132,11 +132,11 @@ def granted(account: str) -> dict[tuple[str, str], Any]:
             {"kind": "ServiceAccount", "name": account, "namespace": "leyden"}
         ]:
             role = roles[each["roleRef"]["kind"], each["roleRef"]["name"]]
-            place = role["metadata"].get("namespace", "leyden-nodes")
+            answer = role["metadata"].get("namespace", "leyden-nodes")
             assert each["metadata"].get("namespace") == role["metadata"].get(
                 "namespace"
             )
-            found[role["kind"], place] = role["rules"]
+            found[role["kind"], answer] = role["rules"]
     return found
 
 

@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((ROOT / "systemd").glob("*.service"))
 PROGRAM = "/opt/leyden/bin/leyden"
 # `systemd-analyze security`, of 10: what it takes to be root for users and policies.
-MOST_EXPOSED = {"leyden-gateway.service": 20}
-MOST_EXPOSED_OTHERWISE = 40
+MAX_EXPOSED = {"leyden-gateway.service": 20}
+MAX_EXPOSED_OTHERWISE = 40
 
 
 def analyze(*words: object) -> "subprocess.CompletedProcess[str]":
@@ -54,11 +54,11 @@ def test_systemd_takes_each_unit_without_a_word(units: Path, unit: str) -> None:
 
 @pytest.mark.parametrize("unit", [each.name for each in UNITS])
 def test_each_unit_may_do_little(units: Path, unit: str) -> None:
-    most = MOST_EXPOSED.get(unit, MOST_EXPOSED_OTHERWISE)
+    limit = MAX_EXPOSED.get(unit, MAX_EXPOSED_OTHERWISE)
     where = units / unit.replace("@", "@1")
     if where.name != unit:
         where.write_text((units / unit).read_text())
-    done = analyze("security", "--offline=true", f"--threshold={most}", where)
+    done = analyze("security", "--offline=true", f"--threshold={limit}", where)
     assert done.returncode == 0, done.stdout
 
 
@@ -142,7 +142,7 @@ def bounded(memory_path: Path) -> Iterator[Callable[..., str]]:
         for each in (ROOT / "systemd/leyden.service").read_text().splitlines()
         if each.startswith("CapabilityBoundingSet=")
     ]
-    kept = line.partition("=")[2].lower().replace("cap_", "+").split()
+    stored = line.partition("=")[2].lower().replace("cap_", "+").split()
     api, rest, grpc = free_ports(3)
     environment = {
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -155,7 +155,7 @@ def bounded(memory_path: Path) -> Iterator[Callable[..., str]]:
         "LEYDEN_TESTNET_CHAIN": "simnet",
         "LEYDEN_TESTNET_BACKEND": "neutrino",
     }
-    within = ["setpriv", f"--bounding-set=-all,{','.join(kept)}", "--no-new-privs"]
+    within = ["setpriv", f"--bounding-set=-all,{','.join(stored)}", "--no-new-privs"]
     within.append(str(Path(sys.executable).with_name("leyden")))
 
     def run(*words: str) -> str:
@@ -209,14 +209,14 @@ def test_within_its_capabilities_a_node_gets_a_user_of_its_own(
     headers = {"X-SERVICE-AUTH": key, "Content-Type": "application/json"}
     where = f"{found['base_url']}/organizations/{team}/nodes"
 
-    def asked(body: object = None) -> str:
+    def request(body: object = None) -> str:
         content = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(where, content, headers)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return str(answer.read().decode())
 
-    asked(wish)
-    until("its lnd", lambda: '"waiting_init"' in asked())
+    request(wish)
+    until("its lnd", lambda: '"waiting_init"' in request())
     home = found["home"]
     lnds = [
         each

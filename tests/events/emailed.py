@@ -42,7 +42,7 @@ async def send_emails(of: Emailing) -> None:
             now = of.clock()
             async with of.database.transaction() as tx:
                 claims = await tx.tasks.claim(
-                    kind, now=now, until=now + timedelta(seconds=30), most=10
+                    kind, now=now, until=now + timedelta(seconds=30), limit=10
                 )
             claimed += len(claims)
             for claim in claims:

@@ -13,7 +13,7 @@ async def send_all(dispatcher: Dispatcher) -> None:
         now = dispatcher.clock()
         async with dispatcher.database.transaction() as tx:
             claims = await tx.tasks.claim(
-                SUBSCRIPTIONS, now=now, until=now + timedelta(seconds=30), most=10
+                SUBSCRIPTIONS, now=now, until=now + timedelta(seconds=30), limit=10
             )
         if not claims:
             return

@@ -25,28 +25,28 @@ SHOWN_NAME = NAMED.replace("@", "@\u2060")
 
 
 @pytest.fixture
-async def office(db: Database, sealer: Sealer) -> Office:
-    office = Office(db, sealer)
+async def harness(db: Database, sealer: Sealer) -> Office:
+    harness = Office(db, sealer)
     async with db.transaction() as tx:
         await tx.accounts.add(Organization(id=TEAM, name=TEAM, created=NOW))
-    return office
+    return harness
 
 
 async def made(
-    office: Office, format_: Format, url: str, id_: str = "1S"
+    harness: Office, format_: Format, url: str, id_: str = "1S"
 ) -> tuple[Subscription, str]:
     wanted = Wanted(url=url, format=format_, types=["node.*"])
     return await subscriptions.create(
-        office.dispatcher, TEAM, id_, wanted, scopes=frozenset(Scope), actor="test"
+        harness.dispatcher, TEAM, id_, wanted, scopes=frozenset(Scope), actor="test"
     )
 
 
-async def told(office: Office, name: str = NAMED) -> None:
-    async with office.database.transaction() as tx:
+async def stored_events(harness: Office, name: str = NAMED) -> None:
+    async with harness.database.transaction() as tx:
         data = {"node_id": "7N", "name": name, "status": "running"}
         event = Event(organization_id=TEAM, type="node.running", data=data)
-        tx.events.add(event, at=office.now)
-    await office.work()
+        tx.events.add(event, at=harness.now)
+    await harness.work()
 
 
 @pytest.mark.parametrize(
@@ -81,65 +81,65 @@ async def told(office: Office, name: str = NAMED) -> None:
     ],
 )
 async def test_a_chat_gets_a_sentence_in_its_shape(
-    office: Office, format_: Format, url: str, expected: dict[str, object]
+    harness: Office, format_: Format, url: str, expected: dict[str, object]
 ) -> None:
-    _, secret = await made(office, format_, url)
-    await told(office)
-    [request] = office.sender.received
+    _, secret = await made(harness, format_, url)
+    await stored_events(harness)
+    [request] = harness.sender.received
     assert (request.url, secret) == (url, "")
     assert json.loads(request.body) == expected
     assert request.headers == {"Content-Type": "application/json"}
 
 
-async def test_ntfy_gets_the_sentence_alone(office: Office) -> None:
-    await made(office, Format.NTFY, "https://ntfy.test/lantern")
-    await told(office, "harbour light")
-    [request] = office.sender.received
+async def test_ntfy_gets_the_sentence_alone(harness: Office) -> None:
+    await made(harness, Format.NTFY, "https://ntfy.test/lantern")
+    await stored_events(harness, "harbour light")
+    [request] = harness.sender.received
     assert request.body == b'Node "harbour light" is running.'
     assert request.headers == {"Content-Type": "text/plain"}
 
 
-async def test_the_url_of_a_chat_is_shown_without_its_path(office: Office) -> None:
-    chat, _ = await made(office, Format.SLACK, SLACK)
+async def test_the_url_of_a_chat_is_shown_without_its_path(harness: Office) -> None:
+    chat, _ = await made(harness, Format.SLACK, SLACK)
     assert (chat.url, "lantern" in repr(chat)) == (SHOWN, False)
-    [listed] = await owned_subscriptions.list_(office.dispatcher, TEAM, ALL)
+    [listed] = await owned_subscriptions.list_(harness.dispatcher, TEAM, ALL)
     assert (listed.url, "lantern" in repr(listed)) == (SHOWN, False)
-    found = await office.database.reader.subscriptions.find("1S")
+    found = await harness.database.reader.subscriptions.find("1S")
     assert found is not None
     assert b"lantern" not in (found.sealed_url or b"lantern")
 
 
-async def test_the_url_that_is_shown_changes_nothing(office: Office) -> None:
-    await made(office, Format.SLACK, SLACK)
+async def test_the_url_that_is_shown_changes_nothing(harness: Office) -> None:
+    await made(harness, Format.SLACK, SLACK)
     for url in (SHOWN, f"{SLACK}-2"):
         wanted = Wanted(url=url, description="the team's")
         await subscriptions.change(
-            office.dispatcher, TEAM, "1S", wanted, scopes=ALL, actor="test"
+            harness.dispatcher, TEAM, "1S", wanted, scopes=ALL, actor="test"
         )
-        await told(office)
-    assert [each.url for each in office.sender.received] == [SLACK, f"{SLACK}-2"]
+        await stored_events(harness)
+    assert [each.url for each in harness.sender.received] == [SLACK, f"{SLACK}-2"]
 
 
-async def test_a_test_says_so_and_what_failed_is_retried(office: Office) -> None:
-    await made(office, Format.NTFY, "https://ntfy.test/lantern")
+async def test_a_test_says_so_and_what_failed_is_retried(harness: Office) -> None:
+    await made(harness, Format.NTFY, "https://ntfy.test/lantern")
     await manual_deliveries.test(
-        office.dispatcher, TEAM, "1S", "node.failed", scopes=ALL, actor="test"
+        harness.dispatcher, TEAM, "1S", "node.failed", scopes=ALL, actor="test"
     )
-    assert office.sender.received[-1].body.startswith(b"Test: Node ")
-    office.sender.answers["https://ntfy.test/lantern"] = Answer(status=500)
-    await told(office, "harbour light")
-    office.sender.answers.clear()
-    await office.pass_time(minutes=1)
-    assert [each.body for each in office.sender.received[1:]] == (
+    assert harness.sender.received[-1].body.startswith(b"Test: Node ")
+    harness.sender.answers["https://ntfy.test/lantern"] = Answer(status=500)
+    await stored_events(harness, "harbour light")
+    harness.sender.answers.clear()
+    await harness.pass_time(minutes=1)
+    assert [each.body for each in harness.sender.received[1:]] == (
         [b'Node "harbour light" is running.'] * 2
     )
 
 
-async def test_a_chat_has_no_secret_to_rotate(office: Office) -> None:
-    await made(office, Format.SLACK, SLACK)
+async def test_a_chat_has_no_secret_to_rotate(harness: Office) -> None:
+    await made(harness, Format.SLACK, SLACK)
     with pytest.raises(Conflict, match="has no secret"):
         await subscriptions.rotate_secret(
-            office.dispatcher, TEAM, "1S", scopes=ALL, actor="test"
+            harness.dispatcher, TEAM, "1S", scopes=ALL, actor="test"
         )
 
 
@@ -151,7 +151,7 @@ async def test_a_chat_has_no_secret_to_rotate(office: Office) -> None:
         "http://api.telegram.test/bot7:lantern/sendMessage?chat_id=7",
     ],
 )
-async def test_a_telegram_url_names_the_chat(office: Office, url: str) -> None:
+async def test_a_telegram_url_names_the_chat(harness: Office, url: str) -> None:
     with pytest.raises(Malformed, match="url: must") as refused:
-        await made(office, Format.TELEGRAM, url)
+        await made(harness, Format.TELEGRAM, url)
     assert "lantern" not in str(refused.value)

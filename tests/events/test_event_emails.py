@@ -21,7 +21,7 @@ from leyden.base.rules.accounts import (
     Scope,
     new_id,
 )
-from leyden.base.rules.sign_in import Belonging, Session, SignedIn
+from leyden.base.rules.sign_in import Session, SignedIn, UserMembership
 from leyden.base.settings import Settings
 from leyden.base.tasks.work import Work
 from leyden.errors import NotFound
@@ -33,7 +33,7 @@ from leyden.events.rules.events import Event
 from leyden.events.rules.letters import Letter
 from leyden.operators.alarms import list_alarms
 from leyden.people import email_choices
-from tests.channels.hesitant import Hesitant
+from tests.channels.pausing_database import PausingDatabase
 from tests.conftest import NOW
 from tests.events.emailed import emailing, send_emails
 from tests.lock_waits import until_stuck
@@ -79,7 +79,7 @@ def served() -> Iterator[MailServer]:
 
 
 @pytest.fixture
-async def office(db: Database, sealer: Sealer, served: MailServer) -> Office:
+async def harness(db: Database, sealer: Sealer, served: MailServer) -> Office:
     given = Settings(smtp_host="127.0.0.1", smtp_from="leyden@harbour.test")
     platform = Platform(settings=given, database=db, sealer=sealer, clock=lambda: NOW)
     async with db.transaction() as tx:
@@ -95,46 +95,46 @@ async def office(db: Database, sealer: Sealer, served: MailServer) -> Office:
     return Office(platform, served)
 
 
-async def test_a_flood_becomes_a_digest(office: Office) -> None:
+async def test_a_flood_becomes_a_digest(harness: Office) -> None:
     for name in ("a", "b", "c", "d", "e"):
-        await office.tell(name)
-        await office.pass_time(minutes=1)
-    assert office.named() == [["a"], ["b"], ["c"]]  # three in an hour
-    await office.tell(*(f"n{number}" for number in range(40)))
-    await office.pass_time(minutes=50)
-    assert len(office.served.taken) == 3
-    await office.pass_time(minutes=6)
-    [*_, digest] = office.named()
+        await harness.tell(name)
+        await harness.pass_time(minutes=1)
+    assert harness.named() == [["a"], ["b"], ["c"]]  # three in an hour
+    await harness.tell(*(f"n{number}" for number in range(40)))
+    await harness.pass_time(minutes=50)
+    assert len(harness.served.taken) == 3
+    await harness.pass_time(minutes=6)
+    [*_, digest] = harness.named()
     assert digest == ["d", "e", *(f"n{number}" for number in range(28))]
-    assert "And 12 more: node.failed (12)." in text(office.served.taken[-1])
-    assert office.served.subjects()[-1] == "42 events of Harbour"
-    await office.tell("f")
-    await office.pass_time(minutes=1)
-    assert office.named()[-1] == ["f"]
+    assert "And 12 more: node.failed (12)." in text(harness.served.taken[-1])
+    assert harness.served.subjects()[-1] == "42 events of Harbour"
+    await harness.tell("f")
+    await harness.pass_time(minutes=1)
+    assert harness.named()[-1] == ["f"]
 
 
-async def test_what_happens_at_once_is_one_email(office: Office) -> None:
-    await office.tell("a", "b")
-    await office.pass_time()
-    assert office.named() == [["a", "b"]]
+async def test_what_happens_at_once_is_one_email(harness: Office) -> None:
+    await harness.tell("a", "b")
+    await harness.pass_time()
+    assert harness.named() == [["a", "b"]]
 
 
-async def test_a_mail_server_that_is_away_loses_nothing(office: Office) -> None:
-    office.served.answers["DATA"] = "451 not now"
-    await office.tell("a")
+async def test_a_mail_server_that_is_away_loses_nothing(harness: Office) -> None:
+    harness.served.answers["DATA"] = "451 not now"
+    await harness.tell("a")
     for _ in range(FAILING):
-        await office.pass_time(hours=1)
-        await office.tell("b")
-    kinds = [each.kind for each in await list_alarms(office.platform, now=office.now)]
+        await harness.pass_time(hours=1)
+        await harness.tell("b")
+    kinds = [each.kind for each in await list_alarms(harness.platform, now=harness.now)]
     assert kinds == ["email.away"]
-    tried = len(office.served.recipients)
-    await office.pass_time()  # what is told meanwhile does not hurry it
-    assert len(office.served.recipients) == tried
-    office.served.answers["DATA"] = "250 OK"
-    await office.pass_time(hours=1)
+    tried = len(harness.served.recipients)
+    await harness.pass_time()  # what is told meanwhile does not hurry it
+    assert len(harness.served.recipients) == tried
+    harness.served.answers["DATA"] = "250 OK"
+    await harness.pass_time(hours=1)
     # What the first one holds was settled when it was tried first.
-    assert office.named() == [["a"], ["b"] * FAILING]
-    assert await list_alarms(office.platform, now=office.now) == []
+    assert harness.named() == [["a"], ["b"] * FAILING]
+    assert await list_alarms(harness.platform, now=harness.now) == []
 
 
 class Died(Exception):
@@ -154,73 +154,82 @@ class Mortal(Work):
 
 
 async def killed(
-    office: Office, kind: str, run: Callable[[Emailing, Work], Awaitable[None]], at: int
+    harness: Office,
+    kind: str,
+    run: Callable[[Emailing, Work], Awaitable[None]],
+    at: int,
 ) -> None:
     """Run what is due, and die at its transaction of this number; the claim ends."""
-    async with office.of.database.transaction() as tx:
-        [claim] = await tx.tasks.claim(kind, now=office.now, until=office.now, most=9)
-    work = Mortal(office.of.database, claim)
+    async with harness.of.database.transaction() as tx:
+        [claim] = await tx.tasks.claim(
+            kind, now=harness.now, until=harness.now, limit=9
+        )
+    work = Mortal(harness.of.database, claim)
     work.left = at
     with pytest.raises(Died):
-        await run(office.of, work)
+        await run(harness.of, work)
 
 
-async def test_an_email_that_is_sent_twice_is_the_same(office: Office) -> None:
-    await office.tell("a")
-    await killed(office, SUBSCRIPTIONS, event_emails.deliver, 1)
-    await office.tell("b")
-    await office.pass_time(minutes=1)
-    assert office.named() == [["a"], ["a"], ["b"]]
-    first, second, third = (each["Message-ID"] for each in office.served.taken)
+async def test_an_email_that_is_sent_twice_is_the_same(harness: Office) -> None:
+    await harness.tell("a")
+    await killed(harness, SUBSCRIPTIONS, event_emails.deliver, 1)
+    await harness.tell("b")
+    await harness.pass_time(minutes=1)
+    assert harness.named() == [["a"], ["a"], ["b"]]
+    first, second, third = (each["Message-ID"] for each in harness.served.taken)
     assert first == second != third
 
 
 async def test_an_address_that_is_refused_for_good_gets_no_more(
-    office: Office,
+    harness: Office,
 ) -> None:
-    office.served.answers["RCPT"] = "550 no such user"
-    await office.tell("a")
+    harness.served.answers["RCPT"] = "550 no such user"
+    await harness.tell("a")
     for _ in range(5):
-        await office.pass_time(hours=1)
-        await office.tell("b")
-    assert len(office.served.recipients) == 3
-    kept = await office.of.database.reader.email_subscriptions.list_("ada")
-    found = await office.of.database.reader.subscriptions.find(kept[0].subscription_id)
+        await harness.pass_time(hours=1)
+        await harness.tell("b")
+    assert len(harness.served.recipients) == 3
+    email_subscriptions = await harness.of.database.reader.email_subscriptions.list_(
+        "ada"
+    )
+    found = await harness.of.database.reader.subscriptions.find(
+        email_subscriptions[0].subscription_id
+    )
     assert found is not None
     assert found.pause == "gone"
 
 
 async def test_what_an_old_address_refuses_late_does_not_stop_the_new_one(
-    office: Office,
+    harness: Office,
 ) -> None:
     """An attempt may take a minute; they changed their address meanwhile."""
-    office.served.answers["RCPT"] = "550 no such user"
-    await office.tell("a")
+    harness.served.answers["RCPT"] = "550 no such user"
+    await harness.tell("a")
     for _ in range(REFUSALS - 1):
-        await office.pass_time(hours=1)
-    office.now += timedelta(hours=1)
-    db = office.of.database
+        await harness.pass_time(hours=1)
+    harness.now += timedelta(hours=1)
+    db = harness.of.database
 
     async def moved() -> None:
         async with db.transaction() as tx:
-            await email_choices.resume(tx, "ada", now=office.now)
+            await email_choices.resume(tx, "ada", now=harness.now)
 
     async with db.transaction() as tx:
-        until = office.now + timedelta(seconds=30)
+        until = harness.now + timedelta(seconds=30)
         [claim] = await tx.tasks.claim(
-            SUBSCRIPTIONS, now=office.now, until=until, most=9
+            SUBSCRIPTIONS, now=harness.now, until=until, limit=9
         )
-    await event_emails.deliver(office.of, Work(Hesitant(db, moved), claim))
-    office.served.answers["RCPT"] = "250 OK"
-    await office.pass_time()
-    assert office.named() == [["a"]]
+    await event_emails.deliver(harness.of, Work(PausingDatabase(db, moved), claim))
+    harness.served.answers["RCPT"] = "250 OK"
+    await harness.pass_time()
+    assert harness.named() == [["a"]]
 
 
 async def test_a_persons_subscription_is_no_endpoint_of_the_team(
-    office: Office,
+    harness: Office,
 ) -> None:
-    found = await office.of.database.reader.email_subscriptions.list_("ada")
-    reader = office.of.database.reader
+    found = await harness.of.database.reader.email_subscriptions.list_("ada")
+    reader = harness.of.database.reader
     assert await reader.subscriptions.list_(TEAM) == []
     assert await reader.subscriptions.count(TEAM) == 0
     with pytest.raises(NotFound):
@@ -229,55 +238,55 @@ async def test_a_persons_subscription_is_no_endpoint_of_the_team(
         )
 
 
-async def choose(office: Office, *types: str) -> None:
+async def choose(harness: Office, *types: str) -> None:
     """Choose as Ada, who is signed in."""
     session = Session(
         id=new_id(),
         user_id="ada",
         created=NOW,
-        seen=NOW,
+        last_seen=NOW,
         expires=NOW + timedelta(days=1),
-        whole=True,
+        is_complete=True,
         address="",
         browser="",
     )
-    async with office.of.database.transaction() as tx:
+    async with harness.of.database.transaction() as tx:
         await tx.sessions.add(session, digest=session.id.encode())
     team = Organization(id=TEAM, name="Harbour", created=NOW)
     who = SignedIn(
         person=Person(id="ada", email=ADA, created=NOW),
         session=session,
-        belongs_to=(Belonging(organization=team, role=Role.OWNER),),
+        memberships=(UserMembership(organization=team, role=Role.OWNER),),
         is_operator=False,
     )
-    await email_choices.choose(office.platform, who, TEAM, types, now=office.now)
+    await email_choices.choose(harness.platform, who, TEAM, types, now=harness.now)
 
 
-async def test_other_types_are_emailed_from_now_on(office: Office) -> None:
-    await office.tell("a", "b", kind="node.running")
-    await choose(office, "node.failed", "node.running")
-    await office.pass_time()
-    assert office.named() == []
-    await office.tell("c", kind="node.running")
-    await office.pass_time()
-    assert office.named() == [["c"]]
+async def test_other_types_are_emailed_from_now_on(harness: Office) -> None:
+    await harness.tell("a", "b", kind="node.running")
+    await choose(harness, "node.failed", "node.running")
+    await harness.pass_time()
+    assert harness.named() == []
+    await harness.tell("c", kind="node.running")
+    await harness.pass_time()
+    assert harness.named() == [["c"]]
 
 
-async def test_other_types_lose_no_email_that_waits(office: Office) -> None:
-    office.served.answers["DATA"] = "451 not now"
-    await office.tell("a")
-    await office.pass_time()
-    await choose(office, "node.failed", "node.running")
-    office.served.answers["DATA"] = "250 OK"
-    await office.pass_time(hours=1)
-    assert office.named() == [["a"]]
+async def test_other_types_lose_no_email_that_waits(harness: Office) -> None:
+    harness.served.answers["DATA"] = "451 not now"
+    await harness.tell("a")
+    await harness.pass_time()
+    await choose(harness, "node.failed", "node.running")
+    harness.served.answers["DATA"] = "250 OK"
+    await harness.pass_time(hours=1)
+    assert harness.named() == [["a"]]
 
 
 async def test_who_chooses_while_something_happens_waits_for_it(
-    office: Office, db: Database
+    harness: Office, db: Database
 ) -> None:
     """An event locks the log, and then whom it wakes: in another order both wait."""
-    await choose(office)
+    await choose(harness)
     begun, go = asyncio.Event(), asyncio.Event()
 
     async def write() -> None:
@@ -291,79 +300,79 @@ async def test_who_chooses_while_something_happens_waits_for_it(
 
     writing = asyncio.create_task(write())
     await begun.wait()
-    choosing = asyncio.create_task(choose(office, "node.failed"))
+    choosing = asyncio.create_task(choose(harness, "node.failed"))
     await until_stuck(db, choosing)
     go.set()
     await asyncio.gather(writing, choosing)
-    await office.tell("b")
-    await office.pass_time()
-    assert office.named() == [["b"]]
+    await harness.tell("b")
+    await harness.pass_time()
+    assert harness.named() == [["b"]]
 
 
-async def letter(office: Office, lives: timedelta = timedelta(days=1)) -> None:
-    async with office.of.database.transaction() as tx:
+async def letter(harness: Office, lives: timedelta = timedelta(days=1)) -> None:
+    async with harness.of.database.transaction() as tx:
         made = Letter(kind="test", facts={})
-        sealer = office.of.sealer
+        sealer = harness.of.sealer
         assert await letters.queue(
-            tx, sealer, made, to=ADA, lives=lives, now=office.now
+            tx, sealer, made, to=ADA, lives=lives, now=harness.now
         )
 
 
 async def test_a_letter_waits_for_the_mail_server_and_not_for_ever(
-    office: Office,
+    harness: Office,
 ) -> None:
-    office.served.answers["RCPT"] = "451 not now"
-    await letter(office)
-    await office.pass_time()
-    await office.pass_time(seconds=4)
-    assert len(office.served.recipients) == 1
-    await office.pass_time(seconds=1)
-    office.served.answers["RCPT"] = "250 OK"
-    await office.pass_time(seconds=30)
-    assert office.served.subjects() == ["Test"]
-    office.served.answers["RCPT"] = "451 not now"
-    await letter(office, timedelta(minutes=1))
-    await office.pass_time()
-    await office.pass_time(minutes=2)
-    office.served.answers["RCPT"] = "250 OK"
-    await office.pass_time(hours=2)
-    assert office.served.subjects() == ["Test"]  # its link would work no more
-    async with office.of.database.transaction() as tx:
+    harness.served.answers["RCPT"] = "451 not now"
+    await letter(harness)
+    await harness.pass_time()
+    await harness.pass_time(seconds=4)
+    assert len(harness.served.recipients) == 1
+    await harness.pass_time(seconds=1)
+    harness.served.answers["RCPT"] = "250 OK"
+    await harness.pass_time(seconds=30)
+    assert harness.served.subjects() == ["Test"]
+    harness.served.answers["RCPT"] = "451 not now"
+    await letter(harness, timedelta(minutes=1))
+    await harness.pass_time()
+    await harness.pass_time(minutes=2)
+    harness.served.answers["RCPT"] = "250 OK"
+    await harness.pass_time(hours=2)
+    assert harness.served.subjects() == ["Test"]  # its link would work no more
+    async with harness.of.database.transaction() as tx:
         assert not await tx.tasks.claim(
-            EMAILS, now=office.now, until=office.now, most=9
+            EMAILS, now=harness.now, until=harness.now, limit=9
         )
 
 
-async def test_a_letter_that_is_sent_twice_has_one_message_id(office: Office) -> None:
-    await letter(office)
-    await killed(office, EMAILS, letters.send, 0)
-    await office.pass_time()
-    first, second = (each["Message-ID"] for each in office.served.taken)
+async def test_a_letter_that_is_sent_twice_has_one_message_id(harness: Office) -> None:
+    await letter(harness)
+    await killed(harness, EMAILS, letters.send, 0)
+    await harness.pass_time()
+    first, second = (each["Message-ID"] for each in harness.served.taken)
     assert first == second
 
 
-async def test_one_organization_leaves_connections_to_others(office: Office) -> None:
-    room = office.of.concurrency
+async def test_one_organization_leaves_connections_to_others(harness: Office) -> None:
+    room = harness.of.concurrency
     with ExitStack() as held:
         taken = [held.enter_context(room.enter(TEAM)) for _ in range(4)]
         assert all(taken)
-        await office.tell("a")
-        await office.pass_time()
-        assert office.served.taken == []  # put off: it has its half
-        await letter(office)
-        await office.pass_time()
-        assert office.served.subjects() == ["Test"]
-    await office.pass_time(seconds=1)
-    assert office.named()[-1] == ["a"]
+        await harness.tell("a")
+        await harness.pass_time()
+        assert harness.served.taken == []  # put off: it has its half
+        await letter(harness)
+        await harness.pass_time()
+        assert harness.served.subjects() == ["Test"]
+    await harness.pass_time(seconds=1)
+    assert harness.named()[-1] == ["a"]
 
 
-async def test_a_letter_is_sealed_while_it_waits(office: Office) -> None:
+async def test_a_letter_is_sealed_while_it_waits(harness: Office) -> None:
     made = Letter(kind="reset", facts={"word": "lantern", "browser": "00"})
-    async with office.of.database.transaction() as tx:
-        sealer = office.of.sealer
+    async with harness.of.database.transaction() as tx:
+        sealer = harness.of.sealer
         await letters.queue(tx, sealer, made, to=ADA, now=NOW)
-        [claim] = await tx.tasks.claim(EMAILS, now=NOW, until=NOW, most=1)
-    kept = await office.of.database.reader.emails.find(claim.key)
-    assert kept is not None
-    assert b"lantern" not in kept.sealed
-    assert "sealed" not in repr(kept)
+        [claim] = await tx.tasks.claim(EMAILS, now=NOW, until=NOW, limit=1)
+    email = await harness.of.database.reader.emails.find(claim.key)
+    assert email is not None
+    assert b"lantern" not in email.sealed
+    assert "sealed" not in repr(email)

@@ -23,7 +23,7 @@ from leyden.events.webhooks.connector import Egress
 from leyden.events.webhooks.sender import HttpSender
 from leyden.nodes.rules.nodes import Node
 from leyden.values import replace
-from tests.events.post import Post
+from tests.events.webhook_harness import WebhookHarness
 from tests.events.webhooks.conftest import ANYTHING, LOOPBACK, FixedResolver, Receiver
 from tests.nodes.rules.nodes import NOON, a_node
 from tests.waiting import until
@@ -32,10 +32,10 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
 @pytest.fixture
-async def post(db: Database, sealer: Sealer) -> Post:
-    post = Post(database=db, sealer=sealer, now=utc_now())
-    await post.open()
-    return post
+async def harness(db: Database, sealer: Sealer) -> WebhookHarness:
+    harness = WebhookHarness(database=db, sealer=sealer, now=utc_now())
+    await harness.open()
+    return harness
 
 
 class Names(FixedResolver):
@@ -58,11 +58,13 @@ class Names(FixedResolver):
 
 
 @asynccontextmanager
-async def delivering(post: Post, *, at_once: int = 256) -> AsyncIterator[Names]:
+async def delivering(
+    harness: WebhookHarness, *, at_once: int = 256
+) -> AsyncIterator[Names]:
     names = Names()
     dispatcher = Dispatcher(
-        database=post.database,
-        sealer=post.sealer,
+        database=harness.database,
+        sealer=harness.sealer,
         sender=HttpSender(
             Egress(exceptions=[LOOPBACK]),
             allowed=ANYTHING,
@@ -78,7 +80,7 @@ async def delivering(post: Post, *, at_once: int = 256) -> AsyncIterator[Names]:
         concurrency=at_once,
     )
     working = asyncio.create_task(
-        Worker(post.database, [queue], clock=utc_now).run(), name="worker"
+        Worker(harness.database, [queue], clock=utc_now).run(), name="worker"
     )
     try:
         yield names
@@ -98,15 +100,15 @@ def a_neighbour(number: int, organization_id: str = "harbour") -> Node:
     )
 
 
-async def test_an_event_is_there_before_one_can_look(post: Post) -> None:
+async def test_an_event_is_there_before_one_can_look(harness: WebhookHarness) -> None:
     with Receiver(OK) as receiver:
-        node = await post.house(url=receiver.url)
-        async with delivering(post):
-            await post.announce(node, "stopped")  # whatever is done once is done now
+        node = await harness.house(url=receiver.url)
+        async with delivering(harness):
+            await harness.announce(node, "stopped")  # whatever is done once is done now
             await until(lambda: len(receiver.requests) == 1)
             waits = []
             for count in range(2, 12):
-                await post.announce(node, "waiting_unlock")
+                await harness.announce(node, "waiting_unlock")
                 began = time.monotonic()
                 await until(partial(_has, receiver, count))
                 waits.append(time.monotonic() - began)
@@ -133,70 +135,74 @@ def garbage(connection: socket.socket) -> None:
     connection.sendall(b"\x00\xff" * 1000)
 
 
-async def test_bad_company_neither_delays_nor_stops_the_others(post: Post) -> None:
+async def test_bad_company_neither_delays_nor_stops_the_others(
+    harness: WebhookHarness,
+) -> None:
     with ExitStack() as stack:
         bad = [stack.enter_context(Receiver(each)) for each in (hang, reset, garbage)]
         good = stack.enter_context(Receiver(OK))
         nodes = [
-            await post.house(a_neighbour(number), url=receiver.url)
+            await harness.house(a_neighbour(number), url=receiver.url)
             for number, receiver in enumerate(bad * 10)
         ]
-        node = await post.house(url=good.url)
-        async with delivering(post):
+        node = await harness.house(url=good.url)
+        async with delivering(harness):
             for each in nodes:
-                await post.announce(each, "stopped")
+                await harness.announce(each, "stopped")
             await until(lambda: bad[0].connections == 10)
-            await post.announce(node, "waiting_unlock")
+            await harness.announce(node, "waiting_unlock")
             await until(lambda: len(good.requests) == 1)
             assert bad[0].connections == 10, "none of those that hang was tried again"
             for each in nodes:
-                await _failed_once(post, each)
+                await _failed_once(harness, each)
 
 
-async def _open_reef(post: Post) -> None:
+async def _open_reef(harness: WebhookHarness) -> None:
     """Keep a second organization, whose receivers are up to no good."""
-    async with post.database.transaction() as tx:
+    async with harness.database.transaction() as tx:
         await tx.accounts.add(Organization(id="reef", name="Reef", created=NOON))
 
 
 async def test_a_hundred_dead_names_of_one_delay_no_event_of_another(
-    post: Post,
+    harness: WebhookHarness,
 ) -> None:
-    await _open_reef(post)
+    await _open_reef(harness)
     with Receiver(OK) as good:
         for number in range(100):
             url = f"http://dead{number}.reef.test:8000/"
-            node = await post.house(a_neighbour(number, "reef"), url=url)
-            await post.announce(node, "stopped")
-        node = await post.house(url=f"http://pier.harbour.test:{good.port}/")
-        async with delivering(post) as names:
+            node = await harness.house(a_neighbour(number, "reef"), url=url)
+            await harness.announce(node, "stopped")
+        node = await harness.house(url=f"http://pier.harbour.test:{good.port}/")
+        async with delivering(harness) as names:
             await until(lambda: len(names.asked) == 100)
-            await post.announce(node, "waiting_unlock")
+            await harness.announce(node, "waiting_unlock")
             await until(lambda: len(good.requests) == 1)
 
 
-async def test_one_whose_receivers_all_hang_leaves_room_for_others(post: Post) -> None:
-    await _open_reef(post)
+async def test_one_whose_receivers_all_hang_leaves_room_for_others(
+    harness: WebhookHarness,
+) -> None:
+    await _open_reef(harness)
     with Receiver(hang) as bad, Receiver(OK) as good:
         for number in range(20):
-            node = await post.house(a_neighbour(number, "reef"), url=bad.url)
-            await post.announce(node, "stopped")
-        node = await post.house(url=good.url)
-        async with delivering(post, at_once=8):
+            node = await harness.house(a_neighbour(number, "reef"), url=bad.url)
+            await harness.announce(node, "stopped")
+        node = await harness.house(url=good.url)
+        async with delivering(harness, at_once=8):
             await until(lambda: bad.connections == 4)
-            await post.announce(node, "waiting_unlock")
+            await harness.announce(node, "waiting_unlock")
             await until(lambda: len(good.requests) == 1)
             assert bad.connections < 20, "before all of theirs had their turn"
             # Whoever was put off has its turn.
             await until(lambda: bad.connections >= 20, within_s=40)
 
 
-async def _failed_once(post: Post, node: Node) -> None:
+async def _failed_once(harness: WebhookHarness, node: Node) -> None:
     async with asyncio.timeout(20):
         while True:
-            (kept,) = await post.deliveries(node)
-            if kept.attempts:
-                assert kept.message.state == "pending"
-                assert kept.attempts[0].answer.error
+            (stored,) = await harness.deliveries(node)
+            if stored.attempts:
+                assert stored.message.state == "pending"
+                assert stored.attempts[0].answer.error
                 return
             await asyncio.sleep(0.05)

@@ -8,7 +8,13 @@ from collections.abc import Iterable
 
 from leyden.errors import Away
 from leyden.nodes.gateway.base import Traffic
-from leyden.nodes.gateway.routes import Address, Listener, Route, filter_chains, table
+from leyden.nodes.gateway.routes import (
+    Listener,
+    Route,
+    UpstreamAddress,
+    filter_chains,
+    table,
+)
 from leyden.values import replace
 
 
@@ -58,11 +64,11 @@ class FakeGateway:
             return None
         return {i: self.counted.get(i, Traffic()) for i in self.routes}
 
-    def resolve(self, name: str, listener: Listener) -> Address | None:
+    def resolve(self, name: str, listener: Listener) -> UpstreamAddress | None:
         """Return where a name leads to; None when nobody gets in by it."""
-        asked = name.lower()
+        request = name.lower()
         for route in self.routes.values():
             for chain in filter_chains(route, listener):
-                if asked in chain.names:
+                if request in chain.names:
                     return chain.to
         return None

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
-from leyden.channels.direct.messages import LONGEST, Message
+from leyden.channels.direct.messages import LONGEST, PeerMessage
 from leyden.errors import SellerAway
 
 
@@ -12,17 +12,17 @@ class FakeMessages:
 
     def __init__(self) -> None:
         self.online: set[str] = set()
-        self.sent: asyncio.Queue[Message] = asyncio.Queue()
-        self._listening: list[asyncio.Queue[Message | None]] = []
+        self.sent: asyncio.Queue[PeerMessage] = asyncio.Queue()
+        self._listening: list[asyncio.Queue[PeerMessage | None]] = []
 
     @property
     def listeners(self) -> int:
         """How many listen: each of them gets each message."""
         return len(self._listening)
 
-    async def listen(self) -> AsyncGenerator[Message, None]:
+    async def listen(self) -> AsyncGenerator[PeerMessage, None]:
         """Yield messages from now on."""
-        queue: asyncio.Queue[Message | None] = asyncio.Queue()
+        queue: asyncio.Queue[PeerMessage | None] = asyncio.Queue()
         self._listening.append(queue)
         try:
             while (message := await queue.get()) is not None:
@@ -37,7 +37,7 @@ class FakeMessages:
             raise ValueError("no message is as long as this")
         if peer not in self.online:
             return False
-        self.sent.put_nowait(Message(peer, data))
+        self.sent.put_nowait(PeerMessage(peer, data))
         return True
 
     async def close(self) -> None:
@@ -49,7 +49,7 @@ class FakeMessages:
         """Let a message of a peer arrive; it is lost if nobody listens."""
         self.online.add(peer)
         for queue in self._listening:
-            queue.put_nowait(Message(peer, data))
+            queue.put_nowait(PeerMessage(peer, data))
 
     def break_off(self) -> None:
         """End the streams of all who listen."""

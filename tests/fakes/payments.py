@@ -92,8 +92,8 @@ class FakePayments:
             return self.known_addresses.pop(0)
         self._addresses += 1
         # Of the order, too: a fake that is started again repeats no address.
-        place = f"{order_id} {self._addresses}"
-        return f"bcrt1q{hashlib.sha256(place.encode()).hexdigest()[:38]}"
+        text = f"{order_id} {self._addresses}"
+        return f"bcrt1q{hashlib.sha256(text.encode()).hexdigest()[:38]}"
 
     async def close(self) -> None:
         """Do nothing: it has no connections."""

@@ -12,14 +12,14 @@ from collections.abc import AsyncGenerator
 
 from leyden.errors import CannotStart, Conflict, NodeAway
 from leyden.nodes.rules.nodes import Node
-from leyden.nodes.rules.observations import UNEXPLAINED, End, Observation, State
+from leyden.nodes.rules.observations import UNEXPLAINED, End, LndState, Observation
 from leyden.nodes.runtimes.base import Checkpoint, LaunchSpec, OnObservation
 
 
 class FakeRuntime:
     """A runtime that only stores that nodes run."""
 
-    def __init__(self, *, fails_after: str = "", says: State | None = None) -> None:
+    def __init__(self, *, fails_after: str = "", says: LndState | None = None) -> None:
         self.fails_after = fails_after
         self.dies = False
         self.says = says  # the first state of each new lnd
@@ -82,10 +82,10 @@ class FakeRuntime:
         if node.id not in self.homes or node.id in self._cut_off:
             why = "its machine does not respond"
             return Observation(process=node.process, known=False, why=why)
-        seen = self._seen.get(node.id)
-        if seen is None or seen.process != node.process:
+        found = self._seen.get(node.id)
+        if found is None or found.process != node.process:
             return Observation(process=node.process, alive=False)
-        return seen
+        return found
 
     def watch(self, on_observation: OnObservation) -> None:
         """Report the changes that `say` and `end` make."""
@@ -125,17 +125,22 @@ class FakeRuntime:
         self.running.pop(node_id, None)
         self._seen.pop(node_id, None)
 
-    def say(self, node_id: str, state: State) -> None:
+    def say(self, node_id: str, state: LndState) -> None:
         """Set the state of a node's lnd."""
         process = self.running[node_id].process
         self._see(node_id, Observation(process=process, state=state))
 
-    def end(self, node_id: str, *, asked: bool = False, end: End = UNEXPLAINED) -> None:
+    def end(
+        self, node_id: str, *, is_requested: bool = False, end: End = UNEXPLAINED
+    ) -> None:
         """End a node's lnd: stopped by its owner, or as `end` says."""
         running = self.running.pop(node_id, None)
         if running is not None:
             gone = Observation(
-                process=running.process, alive=False, asked=asked, end=end
+                process=running.process,
+                alive=False,
+                stopped_by_owner=is_requested,
+                end=end,
             )
             self._see(node_id, gone)
 
@@ -149,9 +154,9 @@ class FakeRuntime:
                 raise asyncio.CancelledError
             raise OSError(errno.ENOSPC, "no space left on device")
 
-    def _see(self, node_id: str, seen: Observation) -> None:
-        self._seen[node_id] = seen
-        self._on_observation(node_id, seen)
+    def _see(self, node_id: str, observation: Observation) -> None:
+        self._seen[node_id] = observation
+        self._on_observation(node_id, observation)
 
 
 def _nobody(_: str, __: Observation) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Set as AbstractSet
 
 from leyden.errors import TorAway
-from leyden.nodes.onions.base import Standing
+from leyden.nodes.onions.base import TorState
 from leyden.nodes.rules.onions import Onion
 
 
@@ -20,10 +20,10 @@ class FakeTor:
         """Lose all services, as Tor does when it ends."""
         self.services.clear()
 
-    async def status(self) -> Standing:
+    async def status(self) -> TorState:
         """Return what it has."""
         self._answer()
-        return Standing(
+        return TorState(
             hosts=frozenset(self.services), connected=self.connected, version="0.4.9.11"
         )
 

@@ -9,7 +9,7 @@ from leyden.base.http.operations import Table
 from leyden.base.settings import Settings
 from leyden.manual.site import Manual
 from tests.base.api.conftest import Answer, Caller
-from tests.client.harbour import harbour  # noqa: F401  a fixture
+from tests.client.served_platform import platform  # noqa: F401  a fixture
 
 ORIGIN = "https://leyden.example"
 Get = Callable[[str], Awaitable[Answer]]

@@ -12,7 +12,7 @@ import pytest
 from leyden.app.endpoints import OPERATIONS
 from leyden.base.http.operations import Table
 from leyden.manual.openapi import document
-from tests.client.harbour import Harbour
+from tests.client.served_platform import ServedPlatform
 from tests.programs import needs
 
 HERE = Path(__file__).parent
@@ -79,7 +79,7 @@ def _run(*words: str, folder: Path) -> str:
 
 
 def test_a_python_client_is_made_without_a_warning_and_works(
-    described: Path, harbour: Harbour, tmp_path: Path
+    described: Path, platform: ServedPlatform, tmp_path: Path
 ) -> None:
     said = _run(
         "openapi-python-client",
@@ -91,7 +91,7 @@ def test_a_python_client_is_made_without_a_warning_and_works(
         folder=tmp_path,
     )
     assert "Warning" not in said
-    arguments = (harbour.url, harbour.key, str(len(OPERATIONS)))
+    arguments = (platform.url, platform.key, str(len(OPERATIONS)))
     assert "Harbour" in _run(sys.executable, "-c", CALLS, *arguments, folder=tmp_path)
 
 

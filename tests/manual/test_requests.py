@@ -15,7 +15,7 @@ from leyden.app.endpoints import OPERATIONS
 from leyden.base.http.operations import Operation
 from leyden.manual import requests
 from leyden.manual.examples import examples
-from tests.client.harbour import Harbour
+from tests.client.served_platform import ServedPlatform
 from tests.programs import needs
 
 NAMED = {each.name: each for each in OPERATIONS}
@@ -54,18 +54,18 @@ def test_every_curl_example_is_a_command() -> None:
             assert json.loads(words[words.index("-d") + 1]) == body
 
 
-def _environment(harbour: Harbour) -> dict[str, str]:
+def _environment(platform: ServedPlatform) -> dict[str, str]:
     return {
-        "LEYDEN_URL": harbour.url,
-        "LEYDEN_KEY": harbour.key,
-        "LEYDEN_ORGANIZATION": harbour.organization_id,
+        "LEYDEN_URL": platform.url,
+        "LEYDEN_KEY": platform.key,
+        "LEYDEN_ORGANIZATION": platform.organization_id,
         "PATH": os.environ["PATH"],
     }
 
 
-def _run(program: list[str], harbour: Harbour) -> str:
+def _run(program: list[str], platform: ServedPlatform) -> str:
     done = subprocess.run(
-        program, capture_output=True, text=True, env=_environment(harbour), check=False
+        program, capture_output=True, text=True, env=_environment(platform), check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -76,26 +76,26 @@ def _operation(name: str) -> Operation:
 
 
 @needs("curl")
-def test_the_curl_examples_run(harbour: Harbour) -> None:
+def test_the_curl_examples_run(platform: ServedPlatform) -> None:
     for name in TRIED:
         text = requests.curl(_operation(name), examples()[name])
-        said = json.loads(_run(["bash", "-c", text], harbour))
+        said = json.loads(_run(["bash", "-c", text], platform))
         assert set(said) == set(examples()[name].answer), name
 
 
-def test_the_python_examples_run(harbour: Harbour) -> None:
+def test_the_python_examples_run(platform: ServedPlatform) -> None:
     all_ = "\n".join(requests.python(NAMED[name], examples()[name]) for name in TRIED)
-    said = _run([sys.executable, "-c", all_], harbour)
+    said = _run([sys.executable, "-c", all_], platform)
     for name, line in zip(TRIED, said.splitlines(), strict=True):
         assert set(ast.literal_eval(line)) == set(examples()[name].answer), name
 
 
 @needs("node")
-def test_the_javascript_examples_run(harbour: Harbour, tmp_path: Path) -> None:
+def test_the_javascript_examples_run(platform: ServedPlatform, tmp_path: Path) -> None:
     tried = (requests.javascript(NAMED[name], examples()[name]) for name in TRIED)
     file = tmp_path / "all.mjs"
     file.write_text("\n".join(f"{{\n{each}\n}}" for each in tried))
-    said = _run([str(NODE), str(file)], harbour)
+    said = _run([str(NODE), str(file)], platform)
     for name in TRIED:
         for field in examples()[name].answer:
             assert field in said, (name, field)

@@ -109,12 +109,12 @@ async def test_what_is_no_page_is_not_found(reader: Caller, path: str) -> None:
 
 
 async def test_strangers_fill_no_memory(reader: Caller) -> None:
-    kept = reader.api._kept  # type: ignore[attr-defined]
+    _kept = reader.api._responses  # type: ignore[attr-defined]
     await reader.get("/docs/nowhere")
-    before = len(kept)
+    before = len(_kept)
     for number in range(20):
         await reader.get(f"/docs/nowhere-{number}")
-    assert len(kept) == before
+    assert len(_kept) == before
 
 
 async def test_a_page_that_many_ask_for_at_once_is_made_once() -> None:

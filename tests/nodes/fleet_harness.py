@@ -20,7 +20,7 @@ from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.rules.accounts import Organization
 from leyden.base.tasks.queues import retry_after
-from leyden.base.tasks.rows.tasks import Claim
+from leyden.base.tasks.rows.tasks import TaskClaim
 from leyden.base.tasks.work import Work
 from leyden.errors import NodeAway
 from leyden.nodes import commands, creation, reconciler, relocations
@@ -37,15 +37,15 @@ from leyden.nodes.fleet import (
 )
 from leyden.nodes.routes import Routes
 from leyden.nodes.rules import peer_ports
-from leyden.nodes.rules.nodes import Action, Network, Node, Type
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.nodes import Action, Network, Node, NodeType
+from leyden.nodes.rules.observations import LndState
 from leyden.nodes.start_limits import StartLimit
 from leyden.nodes.watchers import Watching
 from leyden.values import replace
 from tests.base.due_tasks import claim_due
 from tests.conftest import NOW
 from tests.fakes.gateway import FakeGateway
-from tests.fakes.homes import FakeHomes
+from tests.fakes.node_files import FakeNodeFiles
 from tests.fakes.runtime import FakeRuntime
 from tests.fakes.tor import FakeTor
 from tests.people.plenty import PLENTY
@@ -70,14 +70,14 @@ class FleetHarness:
 
     def __init__(self, db: Database, sealer: Sealer, authority: Authority) -> None:
         self.now = NOW
-        self.runtime = FakeRuntime(says=State.NON_EXISTING)
-        self.homes = FakeHomes()
+        self.runtime = FakeRuntime(says=LndState.NON_EXISTING)
+        self.node_files = FakeNodeFiles()
         self.gateway = FakeGateway()
         self.fleet = Fleet(
             database=db,
             sealer=sealer,
             runtime=self.runtime,
-            homes=self.homes,
+            node_files=self.node_files,
             gateway=self.gateway,
             authority=authority,
             clock=lambda: self.now,
@@ -124,7 +124,7 @@ class FleetHarness:
         """Watch the nodes, whoever did has died; return how many run."""
         async with self.fleet.database.transaction() as tx:
             await tx.tasks.put(WATCH, EVERYTHING, due=self.now)
-        claims: list[Claim] = []
+        claims: list[TaskClaim] = []
         while not claims:  # who has died may have it locked for a moment
             async with self.fleet.database.transaction() as tx:
                 # As if the claim that there is had run out.
@@ -132,7 +132,7 @@ class FleetHarness:
                     WATCH,
                     now=self.now + timedelta(days=2),
                     until=self.now + CLAIM_FOR,
-                    most=1,
+                    limit=1,
                 )
         return await self.watching.adopt(Work(self.fleet.database, claims[0]))
 
@@ -140,7 +140,7 @@ class FleetHarness:
         wish = NodeParameters(
             name=name,
             network=changes.pop("network", Network.TESTNET),
-            type=changes.pop("type", Type.STANDARD),
+            type=changes.pop("type", NodeType.STANDARD),
             version=changes.pop("version", None),
             settings=changes.pop("settings", SETTINGS),
         )
@@ -181,7 +181,7 @@ class FleetHarness:
 
     async def lose_wallet(self, node: Node) -> None:
         """Let a locked node end, and its folder with the wallet be gone."""
-        self.runtime.say(node.id, State.LOCKED)
+        self.runtime.say(node.id, LndState.LOCKED)
         await self.settled()
         self.runtime.end(node.id)
         self.runtime.lose(node.id)
@@ -226,7 +226,7 @@ class FleetHarness:
             await tx.tasks.put(NODE, node_id, due=self.now)
         async with self.fleet.database.transaction() as tx:
             claims = await tx.tasks.claim(
-                NODE, now=self.now, until=self.now + CLAIM_FOR, most=100
+                NODE, now=self.now, until=self.now + CLAIM_FOR, limit=100
             )
         await asyncio.gather(
             *(
@@ -240,7 +240,7 @@ class FleetHarness:
         db = self.fleet.database
         until = self.now + CLAIM_FOR
         async with db.transaction() as tx:
-            (claim,) = await tx.tasks.claim(NODE, now=self.now, until=until, most=9)
+            (claim,) = await tx.tasks.claim(NODE, now=self.now, until=until, limit=9)
         with pytest.raises(NodeAway):
             await reconciler.step(self.fleet, Work(db, claim))
         due = self.now + retry_after(9)

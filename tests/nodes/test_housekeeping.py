@@ -20,11 +20,11 @@ from leyden.nodes.housekeeping import Housekeeping, found_in_clear
 from leyden.nodes.node_cache import NodeCache
 from leyden.nodes.rows.node_drills import NodeDrill
 from leyden.nodes.rules.nodes import Action, Node
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from leyden.values import replace
 from tests.away import FailingDatabase
 from tests.conftest import NOW
-from tests.events.told import told as told_of
+from tests.events.stored_events import stored_events as told_of
 from tests.nodes.fleet_harness import CLAIM_FOR, SETTINGS, FleetHarness
 
 BLOCKS = (
@@ -50,11 +50,11 @@ async def fleet_harness(
 
 
 @pytest.fixture
-def house(fleet_harness: FleetHarness) -> Housekeeping:
+def housekeeper(fleet_harness: FleetHarness) -> Housekeeping:
     return Housekeeping(fleet_harness.fleet)
 
 
-async def look(fleet_harness: FleetHarness, house: Housekeeping) -> None:
+async def look(fleet_harness: FleetHarness, housekeeper: Housekeeping) -> None:
     """Look once, as the queue does; it comes back ten seconds later."""
     async with fleet_harness.fleet.database.transaction() as tx:
         await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=fleet_harness.now)
@@ -62,10 +62,10 @@ async def look(fleet_harness: FleetHarness, house: Housekeeping) -> None:
             HOUSEKEEPING,
             now=fleet_harness.now,
             until=fleet_harness.now + CLAIM_FOR,
-            most=1,
+            limit=1,
         )
     work = Work(fleet_harness.fleet.database, claims[0])
-    await house.run(work)
+    await housekeeper.run(work)
     assert work.settled
     due = await fleet_harness.fleet.database.reader.tasks.next_due(
         HOUSEKEEPING, now=fleet_harness.now + timedelta(hours=1)
@@ -74,7 +74,7 @@ async def look(fleet_harness: FleetHarness, house: Housekeeping) -> None:
     fleet_harness.now += timedelta(seconds=10)
 
 
-async def told(fleet_harness: FleetHarness, node: Node) -> list[Any]:
+async def node_events(fleet_harness: FleetHarness, node: Node) -> list[Any]:
     events = await fleet_harness.fleet.database.reader.subscription_deliveries.pending(
         node.id
     )
@@ -103,7 +103,7 @@ async def test_a_backup_of_channels_that_lnd_wrote_right_before_its_end_is_kept(
     fleet_harness: FleetHarness, action: Action | None
 ) -> None:
     node = await fleet_harness.running()
-    fleet_harness.homes.channel_backups[node.id] = b"one channel"
+    fleet_harness.node_files.channel_backups[node.id] = b"one channel"
     if action is None:
         fleet_harness.runtime.end(node.id)
         await fleet_harness.settled()
@@ -118,7 +118,7 @@ async def test_a_backup_of_channels_that_cannot_be_read_keeps_no_end_from_being_
     fleet_harness: FleetHarness,
 ) -> None:
     node = await fleet_harness.running()
-    fleet_harness.homes.unreadable.add(node.id)
+    fleet_harness.node_files.unreadable.add(node.id)
     await fleet_harness.ask(node, Action.STOP)
     await fleet_harness.work()
     assert not (await fleet_harness.node(node.id)).has_process
@@ -128,7 +128,7 @@ async def test_a_backup_of_channels_that_was_read_early_is_not_the_latest(
     fleet_harness: FleetHarness,
 ) -> None:
     node, fleet = await fleet_harness.running(), fleet_harness.fleet
-    fleet_harness.homes.channel_backups[node.id] = b"two channels"
+    fleet_harness.node_files.channel_backups[node.id] = b"two channels"
     await backups.copy_channels(fleet, node)
     await backups.copy_channels(fleet, node, b"one channel")
     latest = await fleet.database.reader.backups.latest_channels(node.id)
@@ -136,18 +136,18 @@ async def test_a_backup_of_channels_that_was_read_early_is_not_the_latest(
 
 
 async def test_each_backup_of_channels_is_kept(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     node = await fleet_harness.running()
     backups = fleet_harness.fleet.database.reader.backups
-    await look(fleet_harness, house)
+    await look(fleet_harness, housekeeper)
     with pytest.raises(NotFound):
         await backups.latest_channels(node.id)
     for content in (b"one channel", b"two channels"):
-        fleet_harness.homes.channel_backups[node.id] = content
-        await look(fleet_harness, house)
+        fleet_harness.node_files.channel_backups[node.id] = content
+        await look(fleet_harness, housekeeper)
         assert (await backups.latest_channels(node.id)).content == content
-    await look(fleet_harness, house)
+    await look(fleet_harness, housekeeper)
     taken = (await backups.latest_channels(node.id)).taken
     assert taken == fleet_harness.now - timedelta(seconds=20), (
         "the last look found it known"
@@ -155,22 +155,22 @@ async def test_each_backup_of_channels_is_kept(
 
 
 async def test_a_folder_that_cannot_be_read_holds_up_no_other_nodes_backup(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     nodes = [await fleet_harness.running(name=f"light {n}") for n in range(2)]
-    reader, homes = fleet_harness.fleet.database.reader, fleet_harness.homes
+    reader, homes = fleet_harness.fleet.database.reader, fleet_harness.node_files
     for node in nodes:
         homes.channel_backups[node.id] = b"one channel"
     for bad, good in (nodes, nodes[::-1]):  # whichever is looked at first
         homes.unreadable = {bad.id}
         homes.channel_backups[good.id] += b", and one more"
-        await look(fleet_harness, house)
-        kept = await reader.backups.latest_channels(good.id)
-        assert kept.content == homes.channel_backups[good.id]
+        await look(fleet_harness, housekeeper)
+        stored = await reader.backups.latest_channels(good.id)
+        assert stored.content == homes.channel_backups[good.id]
     homes.unreadable.clear()
-    await look(fleet_harness, house)
-    kept = await reader.backups.latest_channels(bad.id)
-    assert kept.content == homes.channel_backups[bad.id]
+    await look(fleet_harness, housekeeper)
+    stored = await reader.backups.latest_channels(bad.id)
+    assert stored.content == homes.channel_backups[bad.id]
 
 
 async def test_a_backup_that_could_not_be_stored_is_stored_at_the_next_look(
@@ -179,43 +179,45 @@ async def test_a_backup_that_could_not_be_stored_is_stored_at_the_next_look(
     """Homes tell of a backup once: who could not store it must not forget it."""
     node = await fleet_harness.running()
     busy: Any = FailingDatabase(fleet_harness.fleet.database)
-    house = Housekeeping(replace(fleet_harness.fleet, database=busy))
-    await look(fleet_harness, house)
-    fleet_harness.homes.channel_backups[node.id] = b"one channel"
+    housekeeper = Housekeeping(replace(fleet_harness.fleet, database=busy))
+    await look(fleet_harness, housekeeper)
+    fleet_harness.node_files.channel_backups[node.id] = b"one channel"
     busy.error = errors.Stale()
     with pytest.raises(errors.Stale):
-        await look(fleet_harness, house)
+        await look(fleet_harness, housekeeper)
     busy.error = None
     fleet_harness.now += CLAIM_FOR  # of the look that failed
-    await look(fleet_harness, house)
-    kept = await fleet_harness.fleet.database.reader.backups.latest_channels(node.id)
-    assert kept.content == b"one channel"
+    await look(fleet_harness, housekeeper)
+    stored = await fleet_harness.fleet.database.reader.backups.latest_channels(node.id)
+    assert stored.content == b"one channel"
 
 
 async def test_nothing_is_looked_for_where_no_lnd_runs(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     node = await fleet_harness.running()
     await fleet_harness.ask(node, Action.STOP)
     await fleet_harness.work()
-    fleet_harness.homes.channel_backups[node.id] = b"old"
-    await look(fleet_harness, house)
+    fleet_harness.node_files.channel_backups[node.id] = b"old"
+    await look(fleet_harness, housekeeper)
     with pytest.raises(NotFound):
         await fleet_harness.fleet.database.reader.backups.latest_channels(node.id)
 
 
 async def test_macaroons_are_removed_right_after_an_unlock_and_noted(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     node = await fleet_harness.running()
-    await look(fleet_harness, house)
-    fleet_harness.homes.macaroons[node.id] = ("data/admin.macaroon",)
-    await look(fleet_harness, house)
-    assert fleet_harness.homes.macaroons, "no walk through the folder every ten seconds"
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    await look(fleet_harness, housekeeper)
+    fleet_harness.node_files.macaroons[node.id] = ("data/admin.macaroon",)
+    await look(fleet_harness, housekeeper)
+    assert fleet_harness.node_files.macaroons, (
+        "no walk through the folder every ten seconds"
+    )
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
-    await look(fleet_harness, house)
-    assert not fleet_harness.homes.macaroons
+    await look(fleet_harness, housekeeper)
+    assert not fleet_harness.node_files.macaroons
     (line,) = [
         each
         for each in await fleet_harness.fleet.database.reader.audit.latest()
@@ -232,37 +234,39 @@ async def test_macaroons_are_removed_right_after_an_unlock_and_noted(
 
 
 async def test_macaroons_that_come_later_are_found_within_ten_minutes(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     node = await fleet_harness.running()
-    await look(fleet_harness, house)
-    fleet_harness.homes.macaroons[node.id] = ("data/admin.macaroon",)
+    await look(fleet_harness, housekeeper)
+    fleet_harness.node_files.macaroons[node.id] = ("data/admin.macaroon",)
     fleet_harness.now += timedelta(minutes=10)
-    await look(fleet_harness, house)
-    assert not fleet_harness.homes.macaroons
+    await look(fleet_harness, housekeeper)
+    assert not fleet_harness.node_files.macaroons
 
 
 async def test_a_clock_that_was_set_back_leaves_no_macaroon_lying_about(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     node = await fleet_harness.running()
-    await look(fleet_harness, house)
-    fleet_harness.homes.macaroons[node.id] = ("data/admin.macaroon",)
+    await look(fleet_harness, housekeeper)
+    fleet_harness.node_files.macaroons[node.id] = ("data/admin.macaroon",)
     fleet_harness.now -= timedelta(days=3)
-    await look(fleet_harness, house)
-    assert not fleet_harness.homes.macaroons
+    await look(fleet_harness, housekeeper)
+    assert not fleet_harness.node_files.macaroons
 
 
 async def test_blocks_out_of_order_are_told_once_a_burst(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     node = await fleet_harness.running(settings=WITH_WEBHOOK)
-    log = fleet_harness.homes.complaints.setdefault(node.id, [])
+    log = fleet_harness.node_files.complaints.setdefault(node.id, [])
     for _ in range(3):
         log += [BLOCKS] * 100
-        await look(fleet_harness, house)
+        await look(fleet_harness, housekeeper)
     (error,) = [
-        each for each in await told(fleet_harness, node) if each["type"] == "error"
+        each
+        for each in await node_events(fleet_harness, node)
+        if each["type"] == "error"
     ]
     assert error == {
         "type": "error",
@@ -279,7 +283,9 @@ async def test_an_update_is_told_once_for_each_version(
     for _ in range(2):
         await housekeeping.notify_of_updates(fleet_harness.fleet)
     (update,) = [
-        each for each in await told(fleet_harness, old) if each["type"] == "update"
+        each
+        for each in await node_events(fleet_harness, old)
+        if each["type"] == "update"
     ]
     assert update == {
         "type": "update",
@@ -291,7 +297,9 @@ async def test_an_update_is_told_once_for_each_version(
         "api": old.api_endpoint,
     }
     assert not [
-        each for each in await told(fleet_harness, new) if each["type"] == "update"
+        each
+        for each in await node_events(fleet_harness, new)
+        if each["type"] == "update"
     ]
 
 
@@ -313,20 +321,20 @@ async def test_one_stopped_for_each_real_stop_however_often_lnd_fails_to_start(
 
 
 async def test_an_organization_is_told_of_its_nodes_without_a_webhook(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     node = await fleet_harness.running(version="v0.20.1-beta")
     for _ in range(2):
         await housekeeping.notify_of_updates(fleet_harness.fleet)
-    fleet_harness.homes.complaints[node.id] = [BLOCKS] * 100
-    await look(fleet_harness, house)
-    fleet_harness.homes.complaints[node.id] += [BLOCKS] * 100
-    await look(fleet_harness, house)
+    fleet_harness.node_files.complaints[node.id] = [BLOCKS] * 100
+    await look(fleet_harness, housekeeper)
+    fleet_harness.node_files.complaints[node.id] += [BLOCKS] * 100
+    await look(fleet_harness, housekeeper)
     await fleet_harness.set(
         node, alias="another light", webhook="https://secret.example/hook"
     )
     await fleet_harness.work()
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     await commands.update(
         fleet_harness.fleet,
@@ -363,22 +371,22 @@ async def test_an_organization_is_told_of_its_nodes_without_a_webhook(
 
 
 async def test_a_node_that_writes_no_backup_of_channels_is_told_of_once(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     node = await fleet_harness.running()
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     owner, database = node.organization_id, fleet_harness.fleet.database
 
     async def an_hour_later() -> list[tuple[str, Any]]:
         fleet_harness.now += timedelta(hours=1)
-        await look(fleet_harness, house)
+        await look(fleet_harness, housekeeper)
         found = await told_of(database, owner)
         return [(kind, data) for kind, data in found if kind.startswith("backup.")]
 
-    await look(fleet_harness, house)
+    await look(fleet_harness, housekeeper)
     fleet_harness.now += timedelta(minutes=59)
-    await look(fleet_harness, house)
+    await look(fleet_harness, housekeeper)
     assert [
         kind for kind, _ in await told_of(database, owner) if "backup" in kind
     ] == []
@@ -386,11 +394,11 @@ async def test_a_node_that_writes_no_backup_of_channels_is_told_of_once(
     missing = ("backup.missing", {**of, "kept": ""})
     assert await an_hour_later() == [missing]
     assert await an_hour_later() == [missing]
-    fleet_harness.homes.channel_backups[node.id] = b"one channel"
+    fleet_harness.node_files.channel_backups[node.id] = b"one channel"
     assert await an_hour_later() == [missing]
-    kept = (await database.reader.backups.latest_channels(node.id)).taken
-    del fleet_harness.homes.channel_backups[node.id]
-    stale = ("backup.stale", {**of, "kept": to_iso(kept)})
+    stored = (await database.reader.backups.latest_channels(node.id)).taken
+    del fleet_harness.node_files.channel_backups[node.id]
+    stale = ("backup.stale", {**of, "kept": to_iso(stored)})
     assert await an_hour_later() == [missing, stale]
     await fleet_harness.ask(node, Action.STOP)
     await fleet_harness.work()
@@ -398,7 +406,7 @@ async def test_a_node_that_writes_no_backup_of_channels_is_told_of_once(
 
 
 async def test_an_owner_is_reminded_of_a_drill_once_in_ninety_days(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     node = await fleet_harness.running()
     database = fleet_harness.fleet.database
@@ -406,9 +414,9 @@ async def test_an_owner_is_reminded_of_a_drill_once_in_ninety_days(
         before = await tx.nodes.lock(node.id)
         await tx.nodes.save(before, replace(before, has_wallet=True))
 
-    async def after(days: int, house: Housekeeping = house) -> list[str]:
+    async def after(days: int, housekeeper: Housekeeping = housekeeper) -> list[str]:
         fleet_harness.now += timedelta(days=days, minutes=1)
-        await look(fleet_harness, house)
+        await look(fleet_harness, housekeeper)
         found = await told_of(database, node.organization_id)
         return [
             str(data["drilled"]) for kind, data in found if kind == "backup.drill_due"
@@ -444,18 +452,18 @@ async def test_a_restored_node_is_told_of_as_such(fleet_harness: FleetHarness) -
 
 
 async def test_the_public_key_is_learnt_once_lnd_has_written_it_down(
-    fleet_harness: FleetHarness, house: Housekeeping
+    fleet_harness: FleetHarness, housekeeper: Housekeeping
 ) -> None:
     node = await fleet_harness.running()
     keys = fleet_harness.fleet.database.reader.node_keys
-    await look(fleet_harness, house)
+    await look(fleet_harness, housekeeper)
     assert await keys.find(node.id) == ""
-    fleet_harness.homes.public_keys[node.id] = "02" + "ab" * 32
+    fleet_harness.node_files.public_keys[node.id] = "02" + "ab" * 32
     fleet_harness.now += timedelta(minutes=10)
-    await look(fleet_harness, house)
+    await look(fleet_harness, housekeeper)
     assert await keys.find(node.id) == "02" + "ab" * 32
     # A wallet from another seed: it is another node.
-    fleet_harness.homes.public_keys[node.id] = "03" + "cd" * 32
+    fleet_harness.node_files.public_keys[node.id] = "03" + "cd" * 32
     fleet_harness.now += timedelta(minutes=10)
-    await look(fleet_harness, house)
+    await look(fleet_harness, housekeeper)
     assert await keys.find(node.id) == "03" + "cd" * 32

@@ -24,7 +24,7 @@ from leyden.nodes.issuance import ISSUANCE, Issuance
 from leyden.nodes.lnd.home import Tls
 from leyden.nodes.rules.nodes import Action, Node
 from leyden.values import replace
-from tests.channels.hesitant import Hesitant
+from tests.channels.pausing_database import PausingDatabase
 from tests.conftest import NOW
 from tests.fakes.issuer import WAIT, FakeIssuer
 from tests.nodes.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness
@@ -84,7 +84,7 @@ class IssuanceHarness:
                 kind,
                 now=self.fleet_harness.now,
                 until=self.fleet_harness.now + CLAIM_FOR,
-                most=100,
+                limit=100,
             )
         for claim in claims:
             await step(Work(self.fleet_harness.fleet.database, claim))
@@ -198,7 +198,10 @@ async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
     assert row is not None
     async with db.transaction() as tx:
         claims = await tx.tasks.claim(
-            ISSUANCE, now=fleet_harness.now, until=fleet_harness.now + CLAIM_FOR, most=1
+            ISSUANCE,
+            now=fleet_harness.now,
+            until=fleet_harness.now + CLAIM_FOR,
+            limit=1,
         )
     work = Work(db, claims[0])
     fleet_harness.now += CLAIM_FOR
@@ -206,9 +209,9 @@ async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
     assert other == 1
     with pytest.raises(Stale):
         await issuance.obtain(issuance_harness.issuance, work)
-    kept = await db.reader.issued.find(node.api_endpoint)
-    assert kept is not None
-    assert kept.key == row.order_key
+    stored = await db.reader.issued.find(node.api_endpoint)
+    assert stored is not None
+    assert stored.key == row.order_key
     assert len(issuance_harness.issuer.orders) == 1
 
 
@@ -329,9 +332,9 @@ async def test_one_that_is_handed_in_while_names_are_looked_for_is_left_alone(
     async with db.transaction() as tx:
         await tx.tasks.put(CERTIFICATES, EVERYTHING, due=now)
         (claim,) = await tx.tasks.claim(
-            CERTIFICATES, now=now, until=now + CLAIM_FOR, most=1
+            CERTIFICATES, now=now, until=now + CLAIM_FOR, limit=1
         )
-    late = Hesitant(db, partial(renew, fleet_harness, node, handed_in))
+    late = PausingDatabase(db, partial(renew, fleet_harness, node, handed_in))
     await issuance.request_missing(issuance_harness.issuance, Work(late, claim))
     await fleet_harness.work()
     await issuance_harness.all_obtained()
@@ -427,10 +430,10 @@ async def test_one_account_for_every_process(db: Database, sealer: Sealer) -> No
     key = await issuance.account_key(db, sealer, directory)
     assert await issuance.account_key(db, sealer, directory) == key
     assert await issuance.account_key(db, sealer, directory + "2") != key
-    kept = await db.reader.issued.account(directory)
-    assert kept is not None
-    assert key not in kept
-    assert b"PRIVATE KEY" not in kept
+    stored = await db.reader.issued.account(directory)
+    assert stored is not None
+    assert key not in stored
+    assert b"PRIVATE KEY" not in stored
 
 
 async def test_nothing_is_written_beside_another_order(

@@ -21,7 +21,7 @@ from leyden.nodes.lnd.chains import Chain, Neutrino
 from leyden.nodes.rules.log_positions import END
 from leyden.nodes.rules.nodes import Action, Network, Node
 from leyden.nodes.runtimes.local.layout import Ground, Layout
-from leyden.nodes.runtimes.local.local_homes import LocalHomes
+from leyden.nodes.runtimes.local.local_node_files import LocalNodeFiles
 from leyden.nodes.runtimes.local.placement import Placement
 from leyden.values import replace
 from tests.nodes.fleet_harness import CLAIM_FOR, SETTINGS, FleetHarness
@@ -53,14 +53,16 @@ async def fleet_harness(
 ) -> AsyncIterator[FleetHarness]:
     """Nodes whose folders are real; what runs in them is not."""
     fleet_harness = FleetHarness(db, sealer, authority)
-    fleet_harness.fleet = replace(fleet_harness.fleet, homes=LocalHomes(layout))
+    fleet_harness.fleet = replace(
+        fleet_harness.fleet, node_files=LocalNodeFiles(layout)
+    )
     fleet_harness.begin_anew()
     await fleet_harness.found()
     yield fleet_harness
     await fleet_harness.watching.close()
 
 
-class House:
+class LogReader:
     """Whoever looks after nodes, and may be killed and begin anew."""
 
     def __init__(self, fleet_harness: FleetHarness, layout: Layout) -> None:
@@ -68,7 +70,7 @@ class House:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        fleet = replace(self._harness.fleet, homes=LocalHomes(self._layout))
+        fleet = replace(self._harness.fleet, node_files=LocalNodeFiles(self._layout))
         self._keeping = Housekeeping(fleet)
 
     async def look(self) -> None:
@@ -79,15 +81,15 @@ class House:
                 HOUSEKEEPING,
                 now=self._harness.now,
                 until=self._harness.now + CLAIM_FOR,
-                most=1,
+                limit=1,
             )
         await self._keeping.run(Work(database, claim))
         self._harness.now += timedelta(seconds=10)
 
 
 @pytest.fixture
-def house(fleet_harness: FleetHarness, layout: Layout) -> House:
-    return House(fleet_harness, layout)
+def log_reader(fleet_harness: FleetHarness, layout: Layout) -> LogReader:
+    return LogReader(fleet_harness, layout)
 
 
 def log_of(layout: Layout, node: Node) -> Path:
@@ -101,7 +103,7 @@ def add(log: Path, *lines: str) -> None:
         file.writelines(f"{each}\n" for each in lines)
 
 
-async def told(fleet_harness: FleetHarness, node: Node) -> list[str]:
+async def read_lines(fleet_harness: FleetHarness, node: Node) -> list[str]:
     events = await fleet_harness.fleet.database.reader.subscription_deliveries.pending(
         node.id
     )
@@ -117,40 +119,40 @@ async def node_with_log(
 
 
 async def test_a_line_written_before_the_first_look_is_told(
-    fleet_harness: FleetHarness, house: House, layout: Layout
+    fleet_harness: FleetHarness, log_reader: LogReader, layout: Layout
 ) -> None:
     node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO, line(9))
-    await house.look()
-    assert await told(fleet_harness, node) == [line(9)]
+    await log_reader.look()
+    assert await read_lines(fleet_harness, node) == [line(9)]
 
 
 async def test_what_a_log_was_rotated_into_while_we_are_down_is_told(
-    fleet_harness: FleetHarness, house: House, layout: Layout
+    fleet_harness: FleetHarness, log_reader: LogReader, layout: Layout
 ) -> None:
     node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO)
-    await house.look()
+    await log_reader.look()
     add(log, line(9))
     old = log.rename(log.with_name("lnd.log.1"))
     Path(f"{old}.gz").write_bytes(gzip.compress(old.read_bytes()))
     old.unlink()  # the new log may get its inode
     add(log, *[INFO.replace("12:00", "12:01")] * 2)
-    house.begin_anew()
-    await house.look()
-    assert await told(fleet_harness, node) == [line(9)]
+    log_reader.begin_anew()
+    await log_reader.look()
+    assert await read_lines(fleet_harness, node) == [line(9)]
     fleet_harness.now += timedelta(minutes=30)
-    house.begin_anew()
-    await house.look()
-    assert await told(fleet_harness, node) == [line(9)]
+    log_reader.begin_anew()
+    await log_reader.look()
+    assert await read_lines(fleet_harness, node) == [line(9)]
 
 
 async def test_whenever_it_is_broken_off_each_line_is_told_once(
-    fleet_harness: FleetHarness, house: House, layout: Layout
+    fleet_harness: FleetHarness, log_reader: LogReader, layout: Layout
 ) -> None:
     node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO)
-    await house.look()
+    await log_reader.look()
     lines, ended = [], False
     for exponent in range(20):
         fleet_harness.now += timedelta(
@@ -158,84 +160,86 @@ async def test_whenever_it_is_broken_off_each_line_is_told_once(
         )  # another burst; and no claim of before holds
         lines.append(line(exponent))
         add(log, lines[-1])
-        looking = asyncio.create_task(house.look())
+        looking = asyncio.create_task(log_reader.look())
         for _ in range(1 << exponent):
             await asyncio.sleep(0)  # it comes a little further each time
         if ended := looking.done():
             break
         looking.cancel()
         await asyncio.gather(looking, return_exceptions=True)
-        house.begin_anew()
+        log_reader.begin_anew()
         fleet_harness.now += timedelta(minutes=11)
-        await house.look()
-        assert await told(fleet_harness, node) == lines
+        await log_reader.look()
+        assert await read_lines(fleet_harness, node) == lines
     assert ended
-    assert await told(fleet_harness, node) == lines
+    assert await read_lines(fleet_harness, node) == lines
 
 
 async def test_two_who_read_one_log_tell_it_once(
-    fleet_harness: FleetHarness, house: House, layout: Layout
+    fleet_harness: FleetHarness, log_reader: LogReader, layout: Layout
 ) -> None:
     node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO)
-    other = House(fleet_harness, layout)
-    for each in (house, other):
+    other = LogReader(fleet_harness, layout)
+    for each in (log_reader, other):
         await each.look()
     for height in (7, 8, 9):
         add(log, line(height))
         fleet_harness.now += timedelta(minutes=30)
-        for each in (house, other):
+        for each in (log_reader, other):
             await each.look()
         fleet_harness.now += timedelta(
             minutes=30
         )  # nothing but the position keeps them apart
-        for each in (other, house):
+        for each in (other, log_reader):
             await each.look()
-    assert await told(fleet_harness, node) == [line(height) for height in (7, 8, 9)]
+    assert await read_lines(fleet_harness, node) == [
+        line(height) for height in (7, 8, 9)
+    ]
 
 
 async def test_nodes_from_before_begin_at_the_end(
-    fleet_harness: FleetHarness, house: House, layout: Layout
+    fleet_harness: FleetHarness, log_reader: LogReader, layout: Layout
 ) -> None:
     node, log = await node_with_log(fleet_harness, layout)
     async with fleet_harness.fleet.database.transaction() as tx:
-        assert await tx.log_places.move(node.id, END, was=0)  # as the upgrade does
+        assert await tx.log_positions.move(node.id, END, was=0)  # as the upgrade does
     add(log, line(8))
-    await house.look()
-    assert await told(fleet_harness, node) == []
-    house.begin_anew()
+    await log_reader.look()
+    assert await read_lines(fleet_harness, node) == []
+    log_reader.begin_anew()
     add(log, line(9))
-    await house.look()
-    assert await told(fleet_harness, node) == [line(9)]
+    await log_reader.look()
+    assert await read_lines(fleet_harness, node) == [line(9)]
 
 
 async def test_a_log_that_only_grows_is_written_down_now_and_then(
-    fleet_harness: FleetHarness, house: House, layout: Layout
+    fleet_harness: FleetHarness, log_reader: LogReader, layout: Layout
 ) -> None:
     node, log = await node_with_log(fleet_harness, layout)
-    places = fleet_harness.fleet.database.reader.log_places
+    log_places = fleet_harness.fleet.database.reader.log_positions
     editions = []
     for _ in range(100):
         add(log, INFO * 20)
-        await house.look()
-        kept = await places.find(node.id)
-        assert kept is not None
-        editions.append(kept.edition)
+        await log_reader.look()
+        stored = await log_places.find(node.id)
+        assert stored is not None
+        editions.append(stored.edition)
     assert editions[0] == 1, "whatever comes next is read on from there"
     assert editions[-1] == 1 + log.stat().st_size // (1 << 16)
 
 
 async def test_nothing_is_kept_of_a_node_whose_data_is_removed(
-    fleet_harness: FleetHarness, house: House, layout: Layout
+    fleet_harness: FleetHarness, log_reader: LogReader, layout: Layout
 ) -> None:
     node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO)
-    await house.look()
+    await log_reader.look()
     await fleet_harness.ask(node, Action.DELETE)
     await fleet_harness.work()
-    assert await fleet_harness.fleet.database.reader.log_places.all_() != {}
+    assert await fleet_harness.fleet.database.reader.log_positions.all_() != {}
     await fleet_harness.later(days=8)
-    assert await fleet_harness.fleet.database.reader.log_places.all_() == {}
+    assert await fleet_harness.fleet.database.reader.log_positions.all_() == {}
 
 
 async def test_its_owner_does_not_learn_where_the_node_lives(
@@ -248,7 +252,7 @@ async def test_its_owner_does_not_learn_where_the_node_lives(
         f"[INF] CHBU: Swapping old multi backup file from {backup} to {backup}",
         f"[INF] RPCS: read {layout.folder(node)}/claim and {tmp_path}/secrets.json",
     )
-    lines = await fleet_harness.fleet.homes.log(node, 100)
+    lines = await fleet_harness.fleet.node_files.log(node, 100)
     own = "~/.lnd/data/chain/bitcoin/simnet/channel.backup"
     assert lines == [
         f"[INF] CHBU: Swapping old multi backup file from {own} to {own}",

@@ -15,11 +15,11 @@ from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Stale, Take
 from leyden.nodes import certificate_expiry, commands, reconciler, views
 from leyden.nodes.certificates.authority import open_or_create
 from leyden.nodes.fleet import NODE, ROUTES
-from leyden.nodes.gateway.routes import Address, Listener
-from leyden.nodes.rules.nodes import Action, DesiredState, Network, Node, Status
-from leyden.nodes.rules.observations import State
+from leyden.nodes.gateway.routes import Listener, UpstreamAddress
+from leyden.nodes.rules.nodes import Action, DesiredState, Network, Node, NodeStatus
+from leyden.nodes.rules.observations import LndState
 from tests.away import FailingDatabase
-from tests.channels.hesitant import Hesitant
+from tests.channels.pausing_database import PausingDatabase
 from tests.conftest import NOW
 from tests.metrics import Observed
 from tests.nodes.fleet_harness import (
@@ -41,15 +41,15 @@ async def test_a_wish_becomes_a_node_that_waits_for_its_wallet(
     fleet_harness: FleetHarness,
 ) -> None:
     node = await fleet_harness.create()
-    assert node.status is Status.PROVISIONING
+    assert node.status is NodeStatus.PROVISIONING
     assert node.api_endpoint.startswith("harbour-light-")
     assert node.api_endpoint.endswith(".nodes.localhost")
     await fleet_harness.work()
     node = await fleet_harness.node(node.id)
-    assert node.status is Status.WAITING_INIT
-    assert fleet_harness.gateway.resolve(node.api_endpoint, Listener.REST) == Address(
-        node.host, 18_080
-    )
+    assert node.status is NodeStatus.WAITING_INIT
+    assert fleet_harness.gateway.resolve(
+        node.api_endpoint, Listener.REST
+    ) == UpstreamAddress(node.host, 18_080)
     assert await fleet_harness.work() == 0, "then there is nothing more to do"
 
 
@@ -63,7 +63,7 @@ async def test_the_time_from_a_wish_to_its_answer_is_counted_once(
     assert observed.new() == (1, 3)
     await fleet_harness.ask(node, Action.RESTART)
     await fleet_harness.work()
-    assert (await fleet_harness.node(node.id)).status is Status.WAITING_INIT
+    assert (await fleet_harness.node(node.id)).status is NodeStatus.WAITING_INIT
     assert observed.new() == (1, 3)
 
 
@@ -118,44 +118,46 @@ async def test_a_network_that_is_not_set_up_is_not_offered(
 
 async def test_a_restart_ends_in_another_process(fleet_harness: FleetHarness) -> None:
     node = await fleet_harness.running()
-    assert (await fleet_harness.ask(node, Action.RESTART)).status is Status.RESTARTING
+    assert (
+        await fleet_harness.ask(node, Action.RESTART)
+    ).status is NodeStatus.RESTARTING
     await fleet_harness.work()
     after = await fleet_harness.node(node.id)
-    assert after.status is Status.WAITING_INIT
+    assert after.status is NodeStatus.WAITING_INIT
     assert after.process != node.process
     assert fleet_harness.runtime.stops == [node.id]
 
 
 async def test_lnd_is_followed_wherever_it_goes(fleet_harness: FleetHarness) -> None:
     node = await fleet_harness.running()
-    seen = []
+    found = []
     for state in (
-        State.UNLOCKED,
-        State.RPC_ACTIVE,
-        State.SERVER_ACTIVE,
-        State.SERVER_ACTIVE,
+        LndState.UNLOCKED,
+        LndState.RPC_ACTIVE,
+        LndState.SERVER_ACTIVE,
+        LndState.SERVER_ACTIVE,
     ):
         fleet_harness.runtime.say(node.id, state)
         await fleet_harness.settled()
-        seen.append((await fleet_harness.node(node.id)).status)
-    assert seen == ["starting", "starting", "running", "running"]
+        found.append((await fleet_harness.node(node.id)).status)
+    assert found == ["starting", "starting", "running", "running"]
 
 
 async def test_a_crash_is_mended_after_a_pause(fleet_harness: FleetHarness) -> None:
     node = await fleet_harness.running()
     fleet_harness.runtime.end(node.id)
     await fleet_harness.settled()
-    assert (await fleet_harness.node(node.id)).status is Status.STOPPED
+    assert (await fleet_harness.node(node.id)).status is NodeStatus.STOPPED
     await fleet_harness.work()
     assert fleet_harness.runtime.starts == [node.id], "the pause is not over"
     await fleet_harness.later(seconds=1)
     assert fleet_harness.runtime.starts == [node.id, node.id]
-    assert (await fleet_harness.node(node.id)).status is Status.WAITING_INIT
+    assert (await fleet_harness.node(node.id)).status is NodeStatus.WAITING_INIT
 
 
 async def test_the_owners_own_stop_is_respected(fleet_harness: FleetHarness) -> None:
     node = await fleet_harness.running()
-    fleet_harness.runtime.end(node.id, asked=True)
+    fleet_harness.runtime.end(node.id, is_requested=True)
     await fleet_harness.later(days=1)
     assert (await fleet_harness.node(node.id)).wanted is DesiredState.STOPPED
     assert fleet_harness.runtime.starts == [node.id]
@@ -166,7 +168,7 @@ async def test_settings_that_lnd_reads_restart_it_and_others_do_not(
 ) -> None:
     node = await fleet_harness.running()
     after = await fleet_harness.set(node, alias="harbour dark")
-    assert after.status is Status.RESTARTING
+    assert after.status is NodeStatus.RESTARTING
     await fleet_harness.work()
     launch_spec = fleet_harness.runtime.homes[node.id]
     assert launch_spec.settings.alias == "harbour dark"
@@ -174,7 +176,7 @@ async def test_settings_that_lnd_reads_restart_it_and_others_do_not(
     after = await fleet_harness.set(node, rest=False, whitelist=["::/0"])
     await fleet_harness.work()
     assert len(fleet_harness.runtime.starts) == starts
-    assert after.status is Status.WAITING_INIT
+    assert after.status is NodeStatus.WAITING_INIT
     assert fleet_harness.gateway.resolve(node.api_endpoint, Listener.REST) is None
     assert fleet_harness.gateway.resolve(node.api_endpoint, Listener.GRPC) is not None
 
@@ -208,7 +210,7 @@ async def test_deleting_takes_the_name_and_the_route_at_once_and_the_data_later(
     fleet_harness: FleetHarness,
 ) -> None:
     node = await fleet_harness.running()
-    assert (await fleet_harness.ask(node, Action.DELETE)).status is Status.DELETING
+    assert (await fleet_harness.ask(node, Action.DELETE)).status is NodeStatus.DELETING
     await fleet_harness.routes.apply()
     assert fleet_harness.gateway.resolve(node.api_endpoint, Listener.REST) is None
     await fleet_harness.create()  # the name is free
@@ -230,10 +232,10 @@ async def test_a_start_that_fails_shows_and_is_tried_again(
 ) -> None:
     fleet_harness.runtime.fails_after = "nothing"
     node = await fleet_harness.running()
-    assert node.status is Status.FAILED
+    assert node.status is NodeStatus.FAILED
     fleet_harness.runtime.fails_after = ""
     await fleet_harness.later(seconds=1)
-    assert (await fleet_harness.node(node.id)).status is Status.WAITING_INIT
+    assert (await fleet_harness.node(node.id)).status is NodeStatus.WAITING_INIT
 
 
 async def test_a_start_whose_process_never_runs_shows_and_is_tried_again(
@@ -241,18 +243,18 @@ async def test_a_start_whose_process_never_runs_shows_and_is_tried_again(
 ) -> None:
     fleet_harness.runtime.fails_after = "checkpoint"
     node = await fleet_harness.running()
-    assert (node.status, node.process, node.crashes) == (Status.FAILED, "", 1)
+    assert (node.status, node.process, node.crashes) == (NodeStatus.FAILED, "", 1)
     fleet_harness.runtime.fails_after = ""
     await fleet_harness.later(seconds=1)
-    assert (await fleet_harness.node(node.id)).status is Status.WAITING_INIT
+    assert (await fleet_harness.node(node.id)).status is NodeStatus.WAITING_INIT
 
 
 @pytest.mark.parametrize(
     ("action", "status"),
-    [(Action.STOP, Status.STOPPED), (Action.DELETE, Status.DELETING)],
+    [(Action.STOP, NodeStatus.STOPPED), (Action.DELETE, NodeStatus.DELETING)],
 )
 async def test_a_start_that_fails_once_its_node_is_stopped_or_deleted_fails_nothing(
-    fleet_harness: FleetHarness, action: Action, status: Status
+    fleet_harness: FleetHarness, action: Action, status: NodeStatus
 ) -> None:
     """What was deleted meanwhile can be restored for as long as it always can."""
     node = await fleet_harness.running()
@@ -266,8 +268,8 @@ async def test_a_start_that_fails_once_its_node_is_stopped_or_deleted_fails_noth
 
     db, now = fleet_harness.fleet.database, fleet_harness.now
     async with db.transaction() as tx:
-        (claim,) = await tx.tasks.claim(NODE, now=now, until=now + CLAIM_FOR, most=9)
-    await reconciler.step(fleet_harness.fleet, Work(Hesitant(db, ask), claim))
+        (claim,) = await tx.tasks.claim(NODE, now=now, until=now + CLAIM_FOR, limit=9)
+    await reconciler.step(fleet_harness.fleet, Work(PausingDatabase(db, ask), claim))
     assert (await fleet_harness.node(node.id)).status is status
     await fleet_harness.later(days=6)
     assert (await fleet_harness.node(node.id)).status is status
@@ -288,7 +290,7 @@ async def test_a_start_that_broke_off_anywhere_comes_to_the_same_end(
     await fleet_harness.restart()
     await fleet_harness.work()
     after = await fleet_harness.node(node.id)
-    assert after.status is Status.WAITING_INIT
+    assert after.status is NodeStatus.WAITING_INIT
     assert fleet_harness.runtime.starts == [node.id], "one lnd, ever"
     assert after.process == fleet_harness.runtime.running[node.id].process
     assert await fleet_harness.work() == 0
@@ -308,11 +310,11 @@ async def test_after_a_restart_of_ours_lnds_are_adopted_not_started(
     await fleet_harness.work()
     for node in ours:
         assert await fleet_harness.node(node.id) == node, "not touched"
-    assert (await fleet_harness.node(stopped.id)).status is Status.STOPPED
-    assert (await fleet_harness.node(gone.id)).status is Status.STOPPED
+    assert (await fleet_harness.node(stopped.id)).status is NodeStatus.STOPPED
+    assert (await fleet_harness.node(gone.id)).status is NodeStatus.STOPPED
     assert len(fleet_harness.runtime.starts) == 5
     await fleet_harness.later(seconds=1)
-    assert (await fleet_harness.node(gone.id)).status is Status.WAITING_INIT
+    assert (await fleet_harness.node(gone.id)).status is NodeStatus.WAITING_INIT
 
 
 async def test_a_stop_that_comes_while_lnd_is_started_is_not_forgotten(
@@ -321,7 +323,7 @@ async def test_a_stop_that_comes_while_lnd_is_started_is_not_forgotten(
     node = await fleet_harness.create()
     await fleet_harness.ask(node, Action.STOP)
     await fleet_harness.work()
-    assert (await fleet_harness.node(node.id)).status is Status.STOPPED
+    assert (await fleet_harness.node(node.id)).status is NodeStatus.STOPPED
     assert fleet_harness.runtime.starts == []
 
 
@@ -363,7 +365,7 @@ async def test_a_certificate_can_be_renewed_by_hand(
     after = await commands.renew_certificate(
         fleet_harness.fleet, HARBOUR, node.id, actor="key:7", now=fleet_harness.now
     )
-    assert after.status is Status.RESTARTING
+    assert after.status is NodeStatus.RESTARTING
     await fleet_harness.work()
     assert await views.certificate(fleet_harness.fleet, HARBOUR, node.id) != first
 
@@ -395,9 +397,9 @@ async def test_a_certificate_that_is_handed_in_during_a_start_is_kept(
 
     now = fleet_harness.now
     async with db.transaction() as tx:
-        (claim,) = await tx.tasks.claim(NODE, now=now, until=now + CLAIM_FOR, most=9)
+        (claim,) = await tx.tasks.claim(NODE, now=now, until=now + CLAIM_FOR, limit=9)
     with contextlib.suppress(Stale):  # the queue tries again
-        await reconciler.step(fleet, Work(Hesitant(db, hand_in), claim))
+        await reconciler.step(fleet, Work(PausingDatabase(db, hand_in), claim))
     fleet_harness.now += CLAIM_FOR
     await fleet_harness.work()
     assert fleet_harness.runtime.homes[node.id].tls == theirs
@@ -451,7 +453,7 @@ async def test_a_certificate_that_ends_raises_an_alarm_in_time(
 
     fleet_harness.now += timedelta(days=340)
     (alarm,) = await certificate_expiry.ending(fleet_harness.fleet)
-    assert (alarm.what, alarm.standing) == (f"node {node.id}", "expiring")
+    assert (alarm.what, alarm.state) == (f"node {node.id}", "expiring")
     said = await certificate_expiry.check(fleet_harness.fleet)
     assert await certificate_expiry.check(fleet_harness.fleet, said) == said
     (line,) = [each for each in logged.records if each.levelname == "WARNING"]
@@ -460,7 +462,7 @@ async def test_a_certificate_that_ends_raises_an_alarm_in_time(
 
     fleet_harness.now += timedelta(days=30)
     (alarm,) = await certificate_expiry.ending(fleet_harness.fleet)
-    assert alarm.standing == "expired"
+    assert alarm.state == "expired"
     await fleet_harness.ask(node, Action.RESTART)
     await fleet_harness.work()
     await certificate_expiry.check(fleet_harness.fleet)
@@ -515,26 +517,26 @@ async def test_after_a_reboot_nodes_are_opened_a_few_at_a_time(
     made = [await fleet_harness.running(name=f"pier {number}") for number in range(12)]
     fleet_harness.runtime.running.clear()
     fleet_harness.runtime._seen.clear()
-    fleet_harness.runtime.says = State.LOCKED
+    fleet_harness.runtime.says = LndState.LOCKED
     await fleet_harness.restart()
     fleet_harness.now += timedelta(seconds=1)
     steps = [asyncio.create_task(fleet_harness.step(node.id)) for node in made]
-    most = 0
+    limit = 0
     async with asyncio.timeout(20):
         while not all(each.done() for each in steps):
             opening = {
                 node_id
                 for node_id in fleet_harness.runtime.running
-                if fleet_harness.runtime._seen[node_id].state is State.LOCKED
+                if fleet_harness.runtime._seen[node_id].state is LndState.LOCKED
             }
-            most = max(most, len(opening))
+            limit = max(limit, len(opening))
             for node_id in opening:
-                fleet_harness.runtime.say(node_id, State.UNLOCKED)
-                fleet_harness.runtime.say(node_id, State.SERVER_ACTIVE)
+                fleet_harness.runtime.say(node_id, LndState.UNLOCKED)
+                fleet_harness.runtime.say(node_id, LndState.SERVER_ACTIVE)
             await asyncio.sleep(0)
     await fleet_harness.settled()
     assert len(fleet_harness.runtime.running) == 12
-    assert 1 <= most <= 4
+    assert 1 <= limit <= 4
 
 
 async def test_a_storm_of_new_nodes_leaves_a_place_for_another_organization(
@@ -551,7 +553,7 @@ async def test_a_storm_of_new_nodes_leaves_a_place_for_another_organization(
         assert calm.id in fleet_harness.runtime.running
         while not steps.done():
             for node_id in list(fleet_harness.runtime.running):
-                fleet_harness.runtime.say(node_id, State.NON_EXISTING)
+                fleet_harness.runtime.say(node_id, LndState.NON_EXISTING)
             await asyncio.sleep(0.05)  # what each says is looked at: that takes a while
     await fleet_harness.settled()
     assert len(fleet_harness.runtime.running) == 7

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leyden.base.platform import Platform
-from leyden.base.rules.alarms import Kind
+from leyden.base.rules.alarms import AlarmKind
 from leyden.base.settings import Settings
 from leyden.base.tasks.work import Work
 from leyden.nodes.fleet import EVERYTHING, ONIONS
@@ -52,7 +52,7 @@ async def claimed(fleet_harness: FleetHarness) -> Work:
     async with fleet_harness.fleet.database.transaction() as tx:
         await tx.tasks.put(ONIONS, EVERYTHING, due=fleet_harness.now)
         (claim,) = await tx.tasks.claim(
-            ONIONS, now=fleet_harness.now, until=fleet_harness.now + CLAIM_FOR, most=1
+            ONIONS, now=fleet_harness.now, until=fleet_harness.now + CLAIM_FOR, limit=1
         )
     return Work(fleet_harness.fleet.database, claim)
 
@@ -163,8 +163,8 @@ async def test_the_key_goes_with_the_nodes_data_and_the_service_too(
     await fleet_harness.ask(node, Action.DELETE)
     await fleet_harness.work()
     await fleet_harness.later(days=8)
-    told = await fleet_harness.fleet.database.reader.node_onions.targets()
-    assert told == {}
+    answer = await fleet_harness.fleet.database.reader.node_onions.targets()
+    assert answer == {}
     tor.away = False
     await look(fleet_harness)
     assert tor.services.keys() == {STRANGER}
@@ -237,7 +237,7 @@ async def test_an_alarm_says_what_keeps_peers_from_onion_addresses(
 
     async def said() -> list[str]:
         found = await list_alarms(platform, now=fleet_harness.now)
-        return [each.what for each in found if each.kind is Kind.TOR_AWAY]
+        return [each.what for each in found if each.kind is AlarmKind.TOR_AWAY]
 
     assert await said() == []
     tor.connected = False

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from leyden.base.platform import Platform
-from leyden.base.rules.alarms import Kind
+from leyden.base.rules.alarms import AlarmKind
 from leyden.base.settings import Settings
 from leyden.errors import Away, Conflict, Malformed, Stale
 from leyden.nodes import peer_addresses, restoring
-from leyden.nodes.gateway.routes import Address, PeerPort
+from leyden.nodes.gateway.routes import PeerPort, UpstreamAddress
 from leyden.nodes.rules.node_settings import NodeSettings
 from leyden.nodes.rules.nodes import Action, DesiredState, Node
 from leyden.nodes.rules.peer_ports import KEPT_FROM_OTHERS
@@ -80,7 +80,7 @@ async def test_the_gateway_leads_peers_to_the_node_whoever_is_on_its_whitelist(
     await fleet_harness.work()
     node = await fleet_harness.node(node.id)
     assert fleet_harness.gateway.routes[node.id].peers == PeerPort(
-        node.peer_port, Address(node.host, 18_735)
+        node.peer_port, UpstreamAddress(node.host, 18_735)
     )
 
 
@@ -176,7 +176,7 @@ async def test_the_operator_is_told_before_all_are_in_use(
     fleet_harness: FleetHarness,
 ) -> None:
     reader = fleet_harness.fleet.database.reader
-    for ports, told in (
+    for ports, answer in (
         ("", ""),
         ("21000-21010", ""),
         ("22000", "0 of 1 peer ports are left: add more to peer_ports"),
@@ -187,8 +187,8 @@ async def test_the_operator_is_told_before_all_are_in_use(
         said = await peer_addresses.alarm(
             reader, fleet_harness.fleet.rules, now=fleet_harness.now
         )
-        assert said.startswith(told)
-        assert bool(said) is bool(told)
+        assert said.startswith(answer)
+        assert bool(said) is bool(answer)
 
 
 async def test_the_operator_is_told_which_nodes_port_another_program_has(
@@ -205,7 +205,7 @@ async def test_the_operator_is_told_which_nodes_port_another_program_has(
 
     async def said() -> list[str]:
         found = await list_alarms(platform, now=fleet_harness.now)
-        return [each.what for each in found if each.kind is Kind.PEER_PORTS_TAKEN]
+        return [each.what for each in found if each.kind is AlarmKind.PEER_PORTS_TAKEN]
 
     first, second = sorted(
         [await made(fleet_harness, name) for name in ("light", "pier")],
@@ -216,12 +216,12 @@ async def test_the_operator_is_told_which_nodes_port_another_program_has(
     assert await said() == []  # nobody has failed to have it yet
     with pytest.raises(Away):
         await fleet_harness.work()
-    told = f"another program has port {first.open_peer_port} of node {first.id}"
+    text = f"another program has port {first.open_peer_port} of node {first.id}"
     end = ": peers can't connect until you stop that program"
     other = f"another program has port {second.open_peer_port} of node {second.id}"
-    assert await said() == [f"{told}{end}", f"{other}{end}"]
+    assert await said() == [f"{text}{end}", f"{other}{end}"]
     gateway.taken = {first.open_peer_port}
-    assert await said() == [f"{told}{end}"]
+    assert await said() == [f"{text}{end}"]
     gateway.taken = set()
     assert await said() == []
 
@@ -274,7 +274,7 @@ async def test_whatever_happens_ports_stay_apart(
     dice = random.Random(seed)  # noqa: S311  a test's dice
     teams = (HARBOUR, OTHER_SHORE)
     last_used: dict[int, tuple[str, datetime]] = {}  # by whom, until when, by port
-    most = dict.fromkeys(teams, 0)
+    limit = dict.fromkeys(teams, 0)
     for number in range(40):
         fleet_harness.now += timedelta(days=dice.choice((0, 1, 20)))
         every = await fleet_harness.fleet.database.reader.nodes.all_()
@@ -306,8 +306,8 @@ async def test_whatever_happens_ports_stay_apart(
         for team in teams:
             theirs = [each for each in after if each.organization_id == team]
             living = [e for e in theirs if e.wanted is not DesiredState.DELETED]
-            most[team] = max(most[team], len(living))
-            assert len([each for each in theirs if each.peer_port]) <= most[team]
+            limit[team] = max(limit[team], len(living))
+            assert len([each for each in theirs if each.peer_port]) <= limit[team]
 
 
 async def test_among_many_ports_a_free_one_is_found(

@@ -5,14 +5,14 @@ import pytest
 from leyden.channels import treasury_identity
 from leyden.channels.books.verify import verify
 from leyden.values import replace
-from tests.channels.shop_harness import ShopHarness
+from tests.channels.orders_harness import OrdersHarness
 from tests.fakes.payments import FakePayments
 
 OURS, THEIRS = f"02{'21' * 32}", f"03{'66' * 32}"
 
 
 async def test_the_first_one_is_remembered_and_known_again(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     await harness.start_sweeping()
     known = await harness.database.reader.treasury.find()
@@ -23,7 +23,7 @@ async def test_the_first_one_is_remembered_and_known_again(
 
 
 async def test_another_one_is_told_until_the_first_is_back(
-    harness: ShopHarness, logged: pytest.LogCaptureFixture
+    harness: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     await harness.start_sweeping()
     ours, harness.payments = harness.payments, FakePayments(pubkey=THEIRS)
@@ -40,22 +40,22 @@ async def test_another_one_is_told_until_the_first_is_back(
     assert await treasury_identity.alarm(harness.database) == ""
 
 
-async def test_one_that_does_not_answer_is_not_another(harness: ShopHarness) -> None:
+async def test_one_that_does_not_answer_is_not_another(harness: OrdersHarness) -> None:
     await harness.start_sweeping()
     harness.payments.away = True
-    await treasury_identity.check_treasury(harness.shop)
+    await treasury_identity.check_treasury(harness.channels)
     assert await treasury_identity.alarm(harness.database) == ""
 
 
 async def test_the_one_that_the_operator_names_is_the_right_one(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     await harness.start_sweeping()
     harness.payments = FakePayments(pubkey=THEIRS)
     await harness.start_sweeping()
-    shop = harness.shop
+    channels = harness.channels
     await treasury_identity.check_treasury(
-        replace(shop, rules=replace(shop.rules, treasury=THEIRS))
+        replace(channels, rules=replace(channels.rules, treasury=THEIRS))
     )
     assert await treasury_identity.alarm(harness.database) == ""
     known = await harness.database.reader.treasury.find()
@@ -64,14 +64,14 @@ async def test_the_one_that_the_operator_names_is_the_right_one(
 
 
 async def test_one_that_is_not_the_one_named_is_told_at_first_sight(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
-    shop = harness.shop
+    channels = harness.channels
     await treasury_identity.check_treasury(
-        replace(shop, rules=replace(shop.rules, treasury=THEIRS))
+        replace(channels, rules=replace(channels.rules, treasury=THEIRS))
     )
     assert OURS in await treasury_identity.alarm(harness.database)
     await treasury_identity.check_treasury(
-        replace(shop, rules=replace(shop.rules, treasury=OURS))
+        replace(channels, rules=replace(channels.rules, treasury=OURS))
     )
     assert await treasury_identity.alarm(harness.database) == ""

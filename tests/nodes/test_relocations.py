@@ -8,16 +8,16 @@ import pytest
 
 from leyden.errors import ClusterAway, NotAllowed, NotFound, SetupError, Stale
 from leyden.nodes import relocations
-from leyden.nodes.relocations import MOST_FAILURES
-from leyden.nodes.rules.nodes import Action, DesiredState, Node, RuntimeName, Status
-from leyden.nodes.rules.observations import State
-from leyden.nodes.rules.relocations import Relocation, Step
+from leyden.nodes.relocations import MAX_FAILURES
+from leyden.nodes.rules.nodes import Action, DesiredState, Node, NodeStatus, RuntimeName
+from leyden.nodes.rules.observations import LndState
+from leyden.nodes.rules.relocations import Relocation, RelocationStep
 from leyden.nodes.rules.starts import Start
 from leyden.nodes.runtimes.base import Checkpoint, LaunchSpec
 from leyden.nodes.runtimes.composite import SeveralRuntimes
 from leyden.values import replace
+from tests.fakes.move_endpoint import FakeMoveEndpoint
 from tests.fakes.runtime import FakeRuntime
-from tests.fakes.side import FakeSide
 from tests.nodes.fleet_harness import FleetHarness
 
 LOCAL, KUBERNETES = RuntimeName.LOCAL, RuntimeName.KUBERNETES
@@ -33,7 +33,9 @@ class Shores:
             LOCAL: fleet_harness.runtime,
             KUBERNETES: FakeRuntime(says=_EMPTY),
         }
-        self.sides = {name: FakeSide(each) for name, each in self.runtimes.items()}
+        self.sides = {
+            name: FakeMoveEndpoint(each) for name, each in self.runtimes.items()
+        }
         self.calls = 0
         self.dies_at = 0
         self.serve({name: Mortal(self, each) for name, each in self.sides.items()})
@@ -74,7 +76,7 @@ class Shores:
         """Do what is due until the move is done."""
         for _ in range(40):
             await self.fleet_harness.later(seconds=20)
-            if (await self.found(node)).step is Step.DONE:
+            if (await self.found(node)).step is RelocationStep.DONE:
                 await self.fleet_harness.work()
                 return await self.fleet_harness.node(node.id)
         raise AssertionError(await self.found(node))
@@ -83,7 +85,7 @@ class Shores:
 class Mortal:
     """A side whose caller may die before and after each call."""
 
-    def __init__(self, shores: Shores, side: FakeSide) -> None:
+    def __init__(self, shores: Shores, side: FakeMoveEndpoint) -> None:
         self._shores = shores
         self._side = side
 
@@ -106,7 +108,7 @@ class Mortal:
             raise asyncio.CancelledError
 
 
-_EMPTY = State.NON_EXISTING
+_EMPTY = LndState.NON_EXISTING
 
 
 @pytest.fixture
@@ -116,7 +118,7 @@ async def shores(fleet_harness: FleetHarness) -> Shores:
 
 async def running(shores: Shores, name: str = "harbour light") -> Node:
     node = await shores.fleet_harness.running(name=name)
-    shores.runtimes[LOCAL].say(node.id, State.LOCKED)
+    shores.runtimes[LOCAL].say(node.id, LndState.LOCKED)
     await shores.fleet_harness.settled()
     return await shores.fleet_harness.node(node.id)
 
@@ -126,7 +128,7 @@ async def test_a_node_is_moved_and_started_there_and_back_again(
 ) -> None:
     node = await running(shores)
     await shores.move(node)
-    assert (await shores.fleet_harness.node(node.id)).status is Status.RESTARTING
+    assert (await shores.fleet_harness.node(node.id)).status is NodeStatus.RESTARTING
     after = await shores.end(node)
     assert (after.runtime, after.moves_to) == (KUBERNETES, None)
     assert node.id in shores.runtimes[KUBERNETES].running
@@ -160,7 +162,7 @@ async def test_a_move_from_a_machine_that_is_lost_waits_for_its_return(
         await fleet_harness.later(
             seconds=1
         )  # nobody asks for its end, which is refused
-    assert (await shores.found(node)).step is Step.STOPPING
+    assert (await shores.found(node)).step is RelocationStep.STOPPING
     shores.runtimes[LOCAL].reconnect(node.id)
     await fleet_harness.settled()
     assert (await shores.end(node)).runtime is KUBERNETES
@@ -170,7 +172,7 @@ async def test_a_move_from_a_machine_that_is_lost_waits_for_its_return(
 class Wrapped:
     """A side that does what another one does, where nothing else is said."""
 
-    def __init__(self, side: FakeSide) -> None:
+    def __init__(self, side: FakeMoveEndpoint) -> None:
         self._side = side
 
     def __getattr__(self, name: str) -> Any:
@@ -180,7 +182,7 @@ class Wrapped:
 class SleepsBeforeDelete(Wrapped):
     """A side whose caller falls asleep before it deletes what it has found."""
 
-    def __init__(self, side: FakeSide) -> None:
+    def __init__(self, side: FakeMoveEndpoint) -> None:
         super().__init__(side)
         self.asleep, self.awake = asyncio.Event(), asyncio.Event()
 
@@ -193,9 +195,9 @@ class SleepsBeforeDelete(Wrapped):
 async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
     shores: Shores,
 ) -> None:
-    node, here, there = await running(shores), *shores.sides.values()
+    node, here, existing = await running(shores), *shores.sides.values()
     sleeper = SleepsBeforeDelete(here)
-    shores.serve({LOCAL: sleeper, KUBERNETES: there})
+    shores.serve({LOCAL: sleeper, KUBERNETES: existing})
     await shores.move(node)
     late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
     await sleeper.asleep.wait()
@@ -203,15 +205,15 @@ async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
     await shores.end(node)
     await shores.move(node, LOCAL)
     await shores.end(node)
-    there.fails = "no machine has room"
+    existing.fails = "no machine has room"
     await shores.move(node)
     await shores.fleet_harness.later(seconds=1)
-    assert (await shores.found(node)).step is Step.COPYING
+    assert (await shores.found(node)).step is RelocationStep.COPYING
     sleeper.awake.set()
     with pytest.raises(Stale):
         await late
     assert here.sealed, "it is all there is of the node"
-    there.fails = ""
+    existing.fails = ""
     assert (await shores.end(node)).runtime is KUBERNETES
     await shores.check(node)
 
@@ -219,7 +221,7 @@ async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
 class SleepsBeforeSeal(Wrapped):
     """A side whose caller falls asleep before it seals a node."""
 
-    def __init__(self, side: FakeSide) -> None:
+    def __init__(self, side: FakeMoveEndpoint) -> None:
         super().__init__(side)
         self.asleep, self.awake = asyncio.Event(), asyncio.Event()
 
@@ -233,16 +235,16 @@ async def test_a_node_that_was_sealed_by_who_slept_is_kept_and_can_be_moved(
     shores: Shores,
 ) -> None:
     """It was returned meanwhile, and does not start until an operator helps."""
-    node, here, there = await running(shores), *shores.sides.values()
+    node, here, existing = await running(shores), *shores.sides.values()
     slow = SleepsBeforeSeal(here)
-    shores.serve({LOCAL: slow, KUBERNETES: there})
+    shores.serve({LOCAL: slow, KUBERNETES: existing})
     await shores.move(node)
     late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
     await slow.asleep.wait()
-    there.fails = "no machine has room"
+    existing.fails = "no machine has room"
     shores.serve(shores.sides)
     assert (await shores.end(node)).runtime is LOCAL
-    there.fails = ""
+    existing.fails = ""
     slow.awake.set()
     with pytest.raises(Stale):
         await late
@@ -286,7 +288,7 @@ async def test_a_move_waits_for_a_start_that_began_before_it(
     await slow.begun.wait()
     await shores.move(node)
     await fleet_harness.work()
-    assert (await shores.found(node)).step is Step.STOPPING
+    assert (await shores.found(node)).step is RelocationStep.STOPPING
     slow.may_go_on.set()
     await starting
     await shores.check(node)
@@ -381,7 +383,7 @@ async def test_a_copy_that_fails_five_times_leaves_the_node_where_it_was(
     side.damages, side.fails = False, ""
     await shores.move(node)
     assert (await shores.end(node)).runtime is KUBERNETES
-    assert MOST_FAILURES == 5, "as the help says"
+    assert MAX_FAILURES == 5, "as the help says"
 
 
 class Occupied(Wrapped):
@@ -399,7 +401,7 @@ async def test_the_operator_is_told_of_a_move_that_does_not_come_to_its_end(
     reader = shores.fleet_harness.fleet.database.reader
     shores.serve({**shores.sides, KUBERNETES: Occupied(shores.sides[KUBERNETES])})
     await shores.move(node)
-    while (await shores.found(node)).failures < MOST_FAILURES:
+    while (await shores.found(node)).failures < MAX_FAILURES:
         assert await relocations.alarms(reader) == {}
         await shores.fleet_harness.later(seconds=20)
     (what,) = (await relocations.alarms(reader)).values()
@@ -422,7 +424,7 @@ async def test_what_an_owner_asks_meanwhile_is_done_once_it_has_arrived(
     await shores.fleet_harness.ask(node, Action.STOP)
     shores.serve(shores.sides)
     after = await shores.end(node)
-    assert (after.runtime, after.status) == (KUBERNETES, Status.STOPPED)
+    assert (after.runtime, after.status) == (KUBERNETES, NodeStatus.STOPPED)
     assert [each.running for each in shores.runtimes.values()] == [{}, {}]
     await shores.fleet_harness.ask(node, Action.START)
     await shores.fleet_harness.work()
@@ -459,14 +461,14 @@ async def test_what_a_move_left_behind_is_deleted_even_after_its_node(
     reader = shores.fleet_harness.fleet.database.reader
     shores.serve({**shores.sides, LOCAL: Uncleaned(shores.sides[LOCAL])})
     await shores.move(node)
-    while (await shores.found(node)).step is not Step.CLEANING:
+    while (await shores.found(node)).step is not RelocationStep.CLEANING:
         await shores.fleet_harness.later(seconds=20)
     await shores.fleet_harness.ask(node, Action.DELETE)
     await shores.fleet_harness.later(days=8)
     await shores.fleet_harness.later(minutes=10)
     assert [each.homes for each in shores.runtimes.values()] == [{}, {}]
     assert shores.sides[LOCAL].sealed
-    for _ in range(MOST_FAILURES):
+    for _ in range(MAX_FAILURES):
         await shores.fleet_harness.later(minutes=10)
     assert len(await relocations.alarms(reader)) == 1
     shores.serve(shores.sides)

@@ -7,7 +7,7 @@ from hashlib import sha256
 from itertools import pairwise
 
 from leyden.nodes import backups, resealing
-from leyden.nodes.resealing import Resealed
+from leyden.nodes.resealing import BackupReplacement
 from tests.nodes.fleet_harness import HARBOUR, FleetHarness
 from tests.nodes.histories import history
 
@@ -29,7 +29,7 @@ async def test_a_stolen_key_pushes_out_nothing_that_was_in_use_for_a_day(
     for before, value in pairwise(values):
         now += days if before in theirs else minutes
         digest = sha256(before.encode()).hexdigest()
-        anew = Resealed(name=None, replaces=digest, value=value)
+        anew = BackupReplacement(name=None, replaces=digest, value=value)
         await resealing.reseal(*whose, [anew], actor="key:stolen", now=now)
     found = await history(*whose, now=now)
     assert {*theirs} <= {each.value for each in found}
@@ -48,7 +48,7 @@ async def test_each_backup_has_a_history_of_its_own(
         value = original
         for _ in range(times):
             digest, value = sha256(value.encode()).hexdigest(), ciphertext()
-            anew = Resealed(name=name, replaces=digest, value=value)
+            anew = BackupReplacement(name=name, replaces=digest, value=value)
             await resealing.reseal(*whose, [anew], actor="key:stolen", now=now)
     found = await history(*whose, now=now)
     assert [each.value for each in found if each.name == "admin"] == [original]

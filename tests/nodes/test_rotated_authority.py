@@ -43,7 +43,7 @@ async def rotate(fleet_harness: FleetHarness, folder: Path) -> tuple[bytes, byte
     return before, fleet_harness.fleet.authority.root_pem
 
 
-async def told(fleet_harness: FleetHarness, node_id: str) -> bytes:
+async def trusted_roots(fleet_harness: FleetHarness, node_id: str) -> bytes:
     return await views.certificate(fleet_harness.fleet, HARBOUR, node_id)
 
 
@@ -58,8 +58,8 @@ async def test_both_roots_are_given_until_every_node_has_started_anew(
     third = await fleet_harness.running(name="third")
 
     # Nobody was restarted: they show what they showed, and it goes on to be trusted.
-    assert await told(fleet_harness, first.id) == chain + old + new
-    assert (await told(fleet_harness, third.id)).endswith(new + old)
+    assert await trusted_roots(fleet_harness, first.id) == chain + old + new
+    assert (await trusted_roots(fleet_harness, third.id)).endswith(new + old)
     way = await connecting.connect(fleet_harness.fleet, HARBOUR, first.id)
     assert way.certificate == chain + old + new
 
@@ -67,9 +67,9 @@ async def test_both_roots_are_given_until_every_node_has_started_anew(
     await fleet_harness.work()
     served = fleet_harness.runtime.homes[first.id].tls.chain_pem
     assert fleet_harness.fleet.authority.is_current(served)
-    assert await told(fleet_harness, first.id) == served + new + old
+    assert await trusted_roots(fleet_harness, first.id) == served + new + old
     await certificate_expiry.forget_former(fleet_harness.fleet)
-    assert await told(fleet_harness, first.id) == served + new + old
+    assert await trusted_roots(fleet_harness, first.id) == served + new + old
     reader = fleet_harness.fleet.database.reader
     assert await certificate_expiry.still_shown(
         fleet_harness.fleet.authority, reader
@@ -78,7 +78,7 @@ async def test_both_roots_are_given_until_every_node_has_started_anew(
     await fleet_harness.ask(second, Action.RESTART)
     await fleet_harness.work()
     await certificate_expiry.forget_former(fleet_harness.fleet)
-    assert await told(fleet_harness, first.id) == served + new
+    assert await trusted_roots(fleet_harness, first.id) == served + new
     assert not Authority(folder).has_former
     assert previous_authorities.anchors_path(folder).read_bytes() == new
 

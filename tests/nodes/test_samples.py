@@ -15,7 +15,7 @@ from leyden.nodes.fleet import EVERYTHING
 from leyden.nodes.gateway.base import GatewayElsewhere, Traffic
 from leyden.nodes.rules.nodes import Action, Node
 from leyden.nodes.runtimes.base import Usage
-from leyden.nodes.samples import EVERY, KEPT, Samples
+from leyden.nodes.samples import KEEP_NEWEST, SAMPLE_INTERVAL, Samples
 from leyden.values import replace
 from tests.nodes.fleet_harness import FleetHarness
 
@@ -39,15 +39,15 @@ async def taken(samples: Samples, harness: FleetHarness, *usages: Usage) -> None
     """Take a sample of the only node for each usage."""
     (node,) = await harness.fleet.database.reader.nodes.all_()
     for usage in usages:
-        harness.homes.used[node.id] = usage
+        harness.node_files.used[node.id] = usage
         await samples.take(harness.fleet)
-        harness.now += EVERY
+        harness.now += SAMPLE_INTERVAL
 
 
 async def test_what_is_not_known_is_not_0(harness: FleetHarness, node: Node) -> None:
     fleet = replace(harness.fleet, gateway=GatewayElsewhere())
     samples = Samples()
-    harness.homes.used[node.id] = Usage()
+    harness.node_files.used[node.id] = Usage()
     await samples.take(fleet)
     (found,) = samples.of(node.id)
     assert found.at == harness.now
@@ -77,7 +77,7 @@ async def test_the_use_of_processors_is_the_growth_of_the_time_that_is_counted(
     assert cores == [None, 0.5, 0.0]
     latest = Usage(cpu_s=75.0)
     assert samples.cpu_cores(node.id, latest, now=harness.now) == 0.0
-    later = harness.now + EVERY + timedelta(seconds=1)
+    later = harness.now + SAMPLE_INTERVAL + timedelta(seconds=1)
     assert samples.cpu_cores(node.id, latest, now=later) is None, "of a minute ago"
     assert samples.cpu_cores(node.id, Usage(cpu_cores=1.5), now=later) == 1.5
     assert samples.cpu_cores("another", latest, now=later) is None
@@ -99,10 +99,12 @@ async def test_an_hour_is_kept_and_nothing_of_nodes_that_do_not_run(
     harness: FleetHarness, node: Node
 ) -> None:
     samples = Samples()
-    await taken(samples, harness, *(Usage(memory=each) for each in range(KEPT + 2)))
-    kept = samples.of(node.id)
-    assert [each.memory for each in kept] == [*range(2, KEPT + 2)]
-    assert kept[-1].at - kept[0].at == timedelta(hours=1) - EVERY
+    await taken(
+        samples, harness, *(Usage(memory=each) for each in range(KEEP_NEWEST + 2))
+    )
+    stored = samples.of(node.id)
+    assert [each.memory for each in stored] == [*range(2, KEEP_NEWEST + 2)]
+    assert stored[-1].at - stored[0].at == timedelta(hours=1) - SAMPLE_INTERVAL
     await harness.ask(node, Action.STOP)
     await harness.work()
     await samples.take(harness.fleet)
@@ -119,7 +121,9 @@ async def test_the_task_of_the_release_before_is_ended(harness: FleetHarness) ->
     working = asyncio.create_task(worker.run())
     try:
         async with asyncio.timeout(10):
-            while await db.reader.tasks.next_due("samples", now=harness.now + EVERY):
+            while await db.reader.tasks.next_due(
+                "samples", now=harness.now + SAMPLE_INTERVAL
+            ):
                 await asyncio.sleep(0.002)
     finally:
         working.cancel()

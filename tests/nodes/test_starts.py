@@ -2,12 +2,12 @@ import asyncio
 
 import pytest
 
-from leyden.nodes.rules.observations import Observation, State
+from leyden.nodes.rules.observations import LndState, Observation
 from leyden.nodes.start_limits import StartLimit
 from tests.waiting import until
 
 
-def saw(state: State | None = None, *, alive: bool = True) -> Observation:
+def saw(state: LndState | None = None, *, alive: bool = True) -> Observation:
     return Observation(process="lnd 1", alive=alive, state=state)
 
 
@@ -27,9 +27,9 @@ class Line:
 @pytest.mark.parametrize(
     "settled",
     [
-        saw(State.NON_EXISTING),
-        saw(State.RPC_ACTIVE),
-        saw(State.SERVER_ACTIVE),
+        saw(LndState.NON_EXISTING),
+        saw(LndState.RPC_ACTIVE),
+        saw(LndState.SERVER_ACTIVE),
         saw(alive=False),
     ],
 )
@@ -39,8 +39,8 @@ async def test_as_many_as_may_go_in_and_the_next_when_one_has_settled(
     starts = StartLimit(2)
     line = Line(starts, "abcd")
     await until(lambda: len(line.entered) == 2)
-    starts.update("a", saw(State.LOCKED))
-    starts.update("a", saw(State.UNLOCKED))
+    starts.update("a", saw(LndState.LOCKED))
+    starts.update("a", saw(LndState.UNLOCKED))
     await asyncio.sleep(0.01)
     assert line.entered == ["a", "b"]
     starts.update("a", settled)
@@ -56,7 +56,7 @@ async def test_a_wallet_that_nobody_unlocks_holds_up_the_others_only_so_long() -
     starts = StartLimit(1, unlocked_by_s=0.02)
     line = Line(starts, "ab")
     await until(lambda: line.entered == ["a"])
-    starts.update("a", saw(State.LOCKED))
+    starts.update("a", saw(LndState.LOCKED))
     await until(lambda: line.entered == ["a", "b"])
 
 

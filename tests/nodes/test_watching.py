@@ -18,8 +18,8 @@ from leyden.errors import Lost, NodeAway
 from leyden.nodes.certificates.authority import Authority
 from leyden.nodes.fleet import EVERYTHING, NODE, OF_THE_HOME, ROUTES, WATCH
 from leyden.nodes.rows.homes import Home, Process
-from leyden.nodes.rules.nodes import Action, Status, Unknown
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.nodes import Action, NodeStatus, Unknown
+from leyden.nodes.rules.observations import LndState
 from leyden.nodes.watchers import RETIRED, Watching
 from leyden.values import replace
 from tests.conftest import NOW
@@ -60,22 +60,22 @@ async def test_a_watcher_that_was_replaced_writes_nothing(
     fleet_harness: FleetHarness,
 ) -> None:
     node = await fleet_harness.running()
-    assert node.status is Status.WAITING_INIT
+    assert node.status is NodeStatus.WAITING_INIT
     heir = await take_over(fleet_harness)
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     assert await fleet_harness.node(node.id) == node, "whoever lost it wrote nothing"
     async with fleet_harness.fleet.database.transaction() as tx:
         assert await tx.tasks.next_due(NODE, now=heir.now), "its holder is to look"
     await heir.work()
-    assert (await fleet_harness.node(node.id)).status is Status.RUNNING
+    assert (await fleet_harness.node(node.id)).status is NodeStatus.RUNNING
 
 
 async def test_what_is_not_known_of_a_node_changes_nothing_and_is_tried_later(
     fleet_harness: FleetHarness,
 ) -> None:
     node = await fleet_harness.running()
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     node = await fleet_harness.node(node.id)
     fleet_harness.runtime.lose(node.id)
@@ -89,7 +89,7 @@ async def test_what_is_not_known_of_a_node_changes_nothing_and_is_tried_later(
     with pytest.raises(NodeAway, match="unknown"):
         await fleet_harness.work()
     after = await fleet_harness.node(node.id)
-    assert (after.status, after.process) == (Status.RESTARTING, node.process)
+    assert (after.status, after.process) == (NodeStatus.RESTARTING, node.process)
     assert fleet_harness.runtime.starts == [node.id], "no second lnd"
 
 
@@ -102,14 +102,14 @@ async def test_a_node_that_cannot_be_looked_at_keeps_no_other_from_being_heard(
     assert await fleet_harness.restart() == 1
     await fleet_harness.watching.check()
     for each in (bad, good):
-        fleet_harness.runtime.say(each.id, State.LOCKED)
+        fleet_harness.runtime.say(each.id, LndState.LOCKED)
     await fleet_harness.settled()
-    assert (await fleet_harness.node(good.id)).status is Status.WAITING_UNLOCK
+    assert (await fleet_harness.node(good.id)).status is NodeStatus.WAITING_UNLOCK
     with pytest.raises(OSError, match="input/output"):
         await fleet_harness.work()  # it is tried again, as what fails is
     fleet_harness.runtime.unreadable.clear()
     await fleet_harness.later(minutes=2)
-    assert (await fleet_harness.node(bad.id)).status is Status.WAITING_UNLOCK
+    assert (await fleet_harness.node(bad.id)).status is NodeStatus.WAITING_UNLOCK
 
 
 async def test_a_node_of_which_nothing_was_there_is_looked_for_again(
@@ -132,7 +132,7 @@ async def test_a_node_of_which_nothing_was_there_is_looked_for_again(
     await fleet_harness.settled()
     await fleet_harness.later(seconds=2)
     assert len(fleet_harness.runtime.starts) == 2
-    assert (await fleet_harness.node(node.id)).status is Status.WAITING_INIT
+    assert (await fleet_harness.node(node.id)).status is NodeStatus.WAITING_INIT
 
 
 async def test_what_was_refused_while_a_machine_was_lost_is_done_at_its_return(
@@ -152,7 +152,10 @@ async def test_what_was_refused_while_a_machine_was_lost_is_done_at_its_return(
     await fleet_harness.settled()
     await fleet_harness.work()
     after = await fleet_harness.node(node.id)
-    assert (after.status, len(fleet_harness.runtime.starts)) == (Status.WAITING_INIT, 2)
+    assert (after.status, len(fleet_harness.runtime.starts)) == (
+        NodeStatus.WAITING_INIT,
+        2,
+    )
     assert after.unknown is None
     assert after.process not in {"", node.process}
 
@@ -171,7 +174,7 @@ async def test_of_what_is_heard_twice_nothing_is_to_be_done(
 async def test_a_node_whose_wallet_is_gone_fails(fleet_harness: FleetHarness) -> None:
     node = await fleet_harness.running()
     await fleet_harness.lose_wallet(node)
-    assert (await fleet_harness.node(node.id)).status is Status.FAILED
+    assert (await fleet_harness.node(node.id)).status is NodeStatus.FAILED
     assert fleet_harness.runtime.starts == [node.id]
 
 
@@ -181,14 +184,14 @@ async def test_tasks_of_nodes_are_for_the_home_and_for_who_watches_them(
     node = await fleet_harness.create()
     db, later = fleet_harness.fleet.database, fleet_harness.now + 2 * CLAIM_FOR
     async with db.transaction() as tx:
-        await tx.tasks.free_all()
+        await tx.tasks.release_all()
         await tx.homes.enter(process("two"), delete_before=NOW)
 
     async def claimed(kind: str, by: str) -> list[str]:
         watch = WATCH if kind == NODE else ""
         async with db.transaction() as tx:
             found = await tx.tasks.claim(
-                kind, now=later, until=later + MINUTE, most=9, holder=by, watch=watch
+                kind, now=later, until=later + MINUTE, limit=9, holder=by, watch=watch
             )
         return [each.key for each in found]
 
@@ -201,7 +204,7 @@ async def test_tasks_of_nodes_are_for_the_home_and_for_who_watches_them(
     assert await claimed(NODE, "one") == [node.id]
     async with db.transaction() as tx:
         await tx.tasks.put(NODE, node.id, due=NOW)
-        await tx.tasks.free_all()
+        await tx.tasks.release_all()
         await tx.homes.take(OURS, kinds=OF_THE_HOME)
     for kind in (WATCH, ROUTES, NODE):
         assert await claimed(kind, "one") == [], "the home is another's"
@@ -213,11 +216,11 @@ async def test_a_watch_that_is_given_back_gives_no_right_to_nodes(
     await fleet_harness.create()
     db, now = fleet_harness.fleet.database, fleet_harness.now
     async with db.transaction() as tx:
-        await tx.tasks.free_all()
+        await tx.tasks.release_all()
         how: dict[str, Any] = {
             "now": now,
             "until": now + MINUTE,
-            "most": 9,
+            "limit": 9,
             "holder": "one",
         }
         (watch,) = await tx.tasks.claim(WATCH, **how)
@@ -228,13 +231,13 @@ async def test_a_watch_that_is_given_back_gives_no_right_to_nodes(
 async def test_what_stands_is_next_due_when_its_claim_ends(db: Database) -> None:
     async with db.transaction() as tx:
         await tx.tasks.put(WATCH, "0", due=NOW)
-        (claim,) = await tx.tasks.claim(WATCH, now=NOW, until=NOW + MINUTE, most=1)
+        (claim,) = await tx.tasks.claim(WATCH, now=NOW, until=NOW + MINUTE, limit=1)
         until = NOW + 2 * MINUTE
         held = await tx.tasks.extend(WATCH, [claim], until=until, continuous=True)
         assert held == [claim]
         assert await tx.tasks.next_due(WATCH, now=NOW + MINUTE) is None
         ended = NOW + 2 * MINUTE
-        (heir,) = await tx.tasks.claim(WATCH, now=ended, until=ended, most=1)
+        (heir,) = await tx.tasks.claim(WATCH, now=ended, until=ended, limit=1)
         assert heir.attempts == 1
         until = ended + MINUTE
         assert not await tx.tasks.extend(WATCH, [claim], until=until, continuous=True)
@@ -250,7 +253,7 @@ async def test_shards_of_an_earlier_version_end_once_no_worker_has_them(
     async with db.transaction() as tx:
         await tx.tasks.put_many(RETIRED, ["0", "1"], due=now)
         until = now + MINUTE
-        (held,) = await tx.tasks.claim(RETIRED, now=now, until=until, most=1)
+        (held,) = await tx.tasks.claim(RETIRED, now=now, until=until, limit=1)
     (free,) = {"0", "1"} - {held.key}
     queues = fleet_queues(fleet, fleet_harness.watching)
     retired = [queue for queue in queues if queue.kind == RETIRED]
@@ -299,9 +302,11 @@ class Works:
 
 async def holder(db: Database, expected: str) -> None:
     """Wait until this process watches."""
-    asked = Statement("SELECT holder FROM task WHERE kind = 'watcher' AND lease > 0")
+    statement = Statement(
+        "SELECT holder FROM task WHERE kind = 'watcher' AND lease > 0"
+    )
     async with asyncio.timeout(30):
-        while await db.reader.run(asked) != [(expected,)]:
+        while await db.reader.run(statement) != [(expected,)]:
             await asyncio.sleep(0.02)
 
 
@@ -317,7 +322,7 @@ class TestSeveral:
     ) -> None:
         db = fleet_harness.fleet.database
         async with db.transaction() as tx:
-            await tx.tasks.free_all()
+            await tx.tasks.release_all()
         async with AsyncExitStack() as first:
             await first.enter_async_context(Works(fleet_harness, "two"))
             await holder(db, "two")
@@ -350,10 +355,10 @@ async def test_routes_brought_by_who_lost_the_task_are_brought_again(
     async with db.transaction() as tx:
         await tx.tasks.put(ROUTES, EVERYTHING, due=fleet_harness.now)
         (old,) = await tx.tasks.claim(
-            ROUTES, now=fleet_harness.now, until=fleet_harness.now, most=1
+            ROUTES, now=fleet_harness.now, until=fleet_harness.now, limit=1
         )
         (new,) = await tx.tasks.claim(
-            ROUTES, now=fleet_harness.now, until=fleet_harness.now + MINUTE, most=1
+            ROUTES, now=fleet_harness.now, until=fleet_harness.now + MINUTE, limit=1
         )
         await tx.tasks.end(new)
     with pytest.raises(Lost):

@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY
 
 from leyden.base.database.statements import Statement
 from leyden.base.platform import Platform
-from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.base.rules.units import Sats
 from leyden.base.settings import Settings
 from leyden.base.tasks.work import Work
@@ -21,7 +21,7 @@ from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
 from leyden.channels.direct.rows.seller import KnownSeller
 from leyden.channels.direct.rules.lsps1 import Transport
 from leyden.channels.money.corrections import Correction
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.tickets.missing_tickets import abandon
 from leyden.errors import DatabaseAway, Malformed, Stale
 from leyden.events import log, subscriptions
@@ -35,11 +35,11 @@ from leyden.operators.alarms import Alarm, disk, list_alarms
 from leyden.operators.attention import needing_attention
 from leyden.values import replace
 from tests.away import AwayDatabase
-from tests.channels.shop_harness import (
+from tests.channels.orders_harness import (
     HARBOUR,
     LIGHTHOUSE,
     PRICE,
-    ShopHarness,
+    OrdersHarness,
     request_of,
 )
 from tests.channels.test_credit import correct, in_debt
@@ -56,7 +56,7 @@ def fake_account() -> FakeAuctionAccount:
 
 @pytest.fixture
 def platform(
-    harness: ShopHarness, fake_account: FakeAuctionAccount, tmp_path: Path
+    harness: OrdersHarness, fake_account: FakeAuctionAccount, tmp_path: Path
 ) -> Platform:
     harness.seller.fill([10_000_000])
     return Platform(
@@ -64,11 +64,11 @@ def platform(
         database=harness.database,
         sealer=harness.sealer,
         clock=lambda: harness.now,
-        shop=replace(harness.shop, account=fake_account),
+        channels=replace(harness.channels, account=fake_account),
     )
 
 
-def metric(kind: Kind) -> float | None:
+def metric(kind: AlarmKind) -> float | None:
     return REGISTRY.get_sample_value("leyden_alarm", {"alarm": kind.value})
 
 
@@ -78,7 +78,7 @@ async def kinds(platform: Platform) -> list[str]:
     return [each.kind.value for each in found]
 
 
-async def more(harness: ShopHarness, sats: str) -> None:
+async def more(harness: OrdersHarness, sats: str) -> None:
     """Change the stored balances that are more than nothing."""
     text = f"UPDATE balance SET sats = sats + {sats} WHERE sats > 0"  # noqa: S608  our own text
     async with harness.database.transaction() as tx:
@@ -90,7 +90,7 @@ async def test_there_are_none_where_all_is_well(platform: Platform) -> None:
 
 
 async def test_a_treasury_that_is_away_or_another_one_is_told(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     await harness.start_sweeping()
     harness.payments.away = True
@@ -105,7 +105,7 @@ async def test_a_treasury_that_is_away_or_another_one_is_told(
 
 
 async def test_a_seller_that_is_away_another_one_or_empty_is_told(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     harness.seller.away = True
     assert await kinds(platform) == ["seller.away"]
@@ -131,7 +131,7 @@ async def test_an_account_at_the_auction_is_told_that_is_low_ending_or_away(
 
 
 async def test_an_order_that_waits_for_its_ticket_too_long_is_told(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     order = await harness.create()
     harness.payments.pay(request_of(order))
@@ -141,12 +141,12 @@ async def test_an_order_that_waits_for_its_ticket_too_long_is_told(
 
 
 async def test_a_failed_order_is_told_for_a_week(
-    harness: ShopHarness, platform: Platform
+    harness: OrdersHarness, platform: Platform
 ) -> None:
     harness.seller.online.add(PEER)
     harness.seller.refuses = "no"
     order = await paid(harness, await harness.create(channel()))
-    assert order.status is Status.FAILED
+    assert order.status is OrderStatus.FAILED
     harness.now += timedelta(days=6)
     (found,) = await needing_attention(platform, now=harness.now)
     assert (found.order.id, found.why) == (order.id, "the channel could not be opened")
@@ -155,22 +155,22 @@ async def test_a_failed_order_is_told_for_a_week(
 
 
 async def test_what_the_chain_took_back_after_it_was_spent_is_told_until_repaid(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     await in_debt(harness)
-    (told,) = [
+    (answer,) = [
         each
         for each in await list_alarms(platform, now=harness.now)
-        if each.kind is Kind.PAYMENT_REVERSED
+        if each.kind is AlarmKind.PAYMENT_REVERSED
     ]
-    assert f"removed {PRICE:,} sat" in told.what
-    assert HARBOUR in told.what
+    assert f"removed {PRICE:,} sat" in answer.what
+    assert HARBOUR in answer.what
     await correct(harness, Correction.CREDIT, PRICE)
     assert "payment.reversed" not in await kinds(platform)
 
 
 async def test_what_was_due_long_ago_or_fails_again_and_again_is_told(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     async with harness.database.transaction() as tx:
         await tx.tasks.put("lamp", "harbour", due=harness.now)
@@ -187,25 +187,25 @@ def test_a_disk_is_told_that_is_nearly_full(tmp_path: Path) -> None:
 
 
 async def test_an_alarm_is_counted_and_logged_when_it_begins_and_when_it_is_over(
-    platform: Platform, harness: ShopHarness, logged: pytest.LogCaptureFixture
+    platform: Platform, harness: OrdersHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     raised = await alarm_watch.check(platform)
-    assert (raised, metric(Kind.TREASURY_AWAY)) == (frozenset(), 0)
+    assert (raised, metric(AlarmKind.TREASURY_AWAY)) == (frozenset(), 0)
     harness.payments.away = True
     raised = await alarm_watch.check(platform, raised)
-    assert metric(Kind.TREASURY_AWAY) == 1
+    assert metric(AlarmKind.TREASURY_AWAY) == 1
     assert "the treasury does not respond" in logged.records[-1].what  # type: ignore[attr-defined]
     logged.clear()
     raised = await alarm_watch.check(platform, raised)
     assert not logged.records
     harness.payments.away = False
     assert await alarm_watch.check(platform, raised) == frozenset()
-    assert metric(Kind.TREASURY_AWAY) == 0
+    assert metric(AlarmKind.TREASURY_AWAY) == 0
     assert logged.records[-1].message == "alarm cleared"
 
 
 async def test_what_a_private_chain_starts_beside_us_is_no_alarm_before_it_was_there(
-    platform: Platform, harness: ShopHarness, tmp_path: Path
+    platform: Platform, harness: OrdersHarness, tmp_path: Path
 ) -> None:
     certificate = tmp_path / "devnet" / "btcd" / "rpc.cert"
     private = replace(platform.settings, testnet_rpc_certificate=str(certificate))
@@ -214,23 +214,23 @@ async def test_what_a_private_chain_starts_beside_us_is_no_alarm_before_it_was_t
         watch = AlarmWatch(replace(platform, settings=settings))
         await watch.check()
         assert len(watch.found or ()) == raised
-        assert metric(Kind.TREASURY_AWAY) == raised
+        assert metric(AlarmKind.TREASURY_AWAY) == raised
     harness.payments.away = False
     await watch.check()
     harness.payments.away = True
     await watch.check()
-    assert [each.kind for each in watch.found or ()] == [Kind.TREASURY_AWAY]
+    assert [each.kind for each in watch.found or ()] == [AlarmKind.TREASURY_AWAY]
     late = AlarmWatch(replace(platform, settings=private))
     harness.now += timedelta(minutes=31)
     await late.check()
-    assert [each.kind for each in late.found or ()] == [Kind.TREASURY_AWAY]
+    assert [each.kind for each in late.found or ()] == [AlarmKind.TREASURY_AWAY]
 
 
 async def test_mainnet_without_backups_is_an_alarm(platform: Platform) -> None:
-    there = platform.settings
-    mainnet = replace(there, mainnet_backend="btcd")
+    existing = platform.settings
+    mainnet = replace(existing, mainnet_backend="btcd")
     for settings, expected in (
-        (there, []),
+        (existing, []),
         (mainnet, ["backup.none"]),
         (replace(mainnet, backup_store="/b"), ["backup.stale", "backup.stale"]),
     ):
@@ -238,44 +238,44 @@ async def test_mainnet_without_backups_is_an_alarm(platform: Platform) -> None:
 
 
 async def test_overview_shows_stored_alarms_and_how_old_the_last_look_is(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
-    async def seen() -> tuple[list[str], str]:
+    async def observe() -> tuple[list[str], str]:
         found = await oversight.overview(platform, now=harness.now)
         return [each.kind for each in found.alarms], found.not_checked
 
-    alarms, unchecked = await seen()
+    alarms, unchecked = await observe()
     assert (alarms, unchecked.split(":")[0]) == (
         [],
         "nobody has checked for alarms yet",
     )
     watch = AlarmWatch(platform)
-    watch.found = frozenset({Alarm(Kind.PEER_PORTS_TAKEN, "port 9735 is taken")})
+    watch.found = frozenset({Alarm(AlarmKind.PEER_PORTS_TAKEN, "port 9735 is taken")})
     watch.checked_at = harness.now
     async with harness.database.transaction() as tx:
         await watch.record(tx)
-    assert await seen() == (["peer_ports.taken"], "")
+    assert await observe() == (["peer_ports.taken"], "")
     harness.now += timedelta(minutes=4)
-    alarms, unchecked = await seen()
+    alarms, unchecked = await observe()
     assert alarms == ["peer_ports.taken"]
     assert unchecked.startswith("nobody has checked for alarms since 20")
 
 
 async def test_a_ledger_that_does_not_add_up_is_told(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     await harness.give_credit(5_000)
     assert await alarm_watch.ledger_alarms(platform) == []
     await more(harness, "1")
     broken = await alarm_watch.ledger_alarms(platform)
-    assert {each.kind for each in broken} == {Kind.LEDGER_BROKEN}
+    assert {each.kind for each in broken} == {AlarmKind.LEDGER_BROKEN}
     assert await alarm_watch.check(platform, broken=broken) == frozenset(broken)
-    assert metric(Kind.LEDGER_BROKEN) == 1
+    assert metric(AlarmKind.LEDGER_BROKEN) == 1
     await more(harness, "-1")
 
 
 async def test_a_verification_that_failed_is_repeated_within_the_hour(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     await harness.give_credit(5_000)
     await more(harness, "1")
@@ -287,21 +287,21 @@ async def test_a_verification_that_failed_is_repeated_within_the_hour(
         await watch.check()
     watch._platform = platform
     await watch.check()  # not at once: verifying reads all entries
-    assert Kind.LEDGER_BROKEN not in {each.kind for each in watch.found or ()}
+    assert AlarmKind.LEDGER_BROKEN not in {each.kind for each in watch.found or ()}
     harness.now += hour
     await watch.check()
-    assert Kind.LEDGER_BROKEN in {each.kind for each in watch.found or ()}
+    assert AlarmKind.LEDGER_BROKEN in {each.kind for each in watch.found or ()}
     await more(harness, "-1")
     harness.now += hour
     await watch.check()  # stays until the next day's verification
-    assert Kind.LEDGER_BROKEN in {each.kind for each in watch.found or ()}
+    assert AlarmKind.LEDGER_BROKEN in {each.kind for each in watch.found or ()}
     harness.now += 24 * hour
     await watch.check()
-    assert Kind.LEDGER_BROKEN not in {each.kind for each in watch.found or ()}
+    assert AlarmKind.LEDGER_BROKEN not in {each.kind for each in watch.found or ()}
 
 
 async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_endpoint(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     sender = FakeSender()
     dispatcher = Dispatcher(
@@ -318,7 +318,7 @@ async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_end
         scopes=(),
         actor="operator:op",
     )
-    low = Alarm(Kind.DISK_LOW, "1 GiB is left")
+    low = Alarm(AlarmKind.DISK_LOW, "1 GiB is left")
 
     async def look(*also: Alarm) -> list[tuple[str, str]]:
         """Look, as two processes do at once, each with what it has found."""
@@ -331,11 +331,11 @@ async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_end
         await asyncio.gather(record(), record())
         await send_all(dispatcher)
         part = await log.read(
-            harness.database.reader, INSTALLATION, ALARMS, after=None, most=99
+            harness.database.reader, INSTALLATION, ALARMS, after=None, limit=99
         )
-        told = [(each.type, log.item(each).data) for each in part.events]
-        assert all(data.keys() == {"status", "what", "subject"} for _, data in told)
-        return [(kind, str(data["status"])) for kind, data in told]
+        answer = [(each.type, log.item(each).data) for each in part.events]
+        assert all(data.keys() == {"status", "what", "subject"} for _, data in answer)
+        return [(kind, str(data["status"])) for kind, data in answer]
 
     assert await look() == []
     harness.payments.away = True
@@ -367,11 +367,11 @@ async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_end
 
 
 async def test_one_process_of_all_logs_alarms(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     watches = [AlarmWatch(platform) for _ in range(2)]
     for each in watches:
-        each.found = frozenset({Alarm(Kind.DISK_LOW, "1 GiB is left")})
+        each.found = frozenset({Alarm(AlarmKind.DISK_LOW, "1 GiB is left")})
     async with harness.database.transaction() as tx:
         await tx.tasks.put(alarm_watch.ALARMS, "all", due=harness.now)
     hour = timedelta(hours=1)
@@ -379,7 +379,7 @@ async def test_one_process_of_all_logs_alarms(
     for _ in watches:
         async with harness.database.transaction() as tx:
             claims += await tx.tasks.claim(
-                alarm_watch.ALARMS, now=harness.now, until=harness.now + hour, most=1
+                alarm_watch.ALARMS, now=harness.now, until=harness.now + hour, limit=1
             )
     (claim,) = claims
     following = asyncio.create_task(watches[0].follow(Work(harness.database, claim)))
@@ -389,31 +389,31 @@ async def test_one_process_of_all_logs_alarms(
             await asyncio.sleep(0.01)
     # Whoever has lost the task writes no more.
     async with harness.database.transaction() as tx:
-        await tx.tasks.free_all()
+        await tx.tasks.release_all()
         (newer,) = await tx.tasks.claim(
-            alarm_watch.ALARMS, now=harness.now, until=harness.now + hour, most=1
+            alarm_watch.ALARMS, now=harness.now, until=harness.now + hour, limit=1
         )
     assert newer.fence > claim.fence
     watches[0].found = frozenset()
     with pytest.raises(Stale):
         await watches[0].follow(Work(harness.database, claim))
     following.cancel()
-    (kept,) = await harness.database.reader.alarms.list_()
-    assert kept.key == ("disk.low", "", "")
+    (stored,) = await harness.database.reader.alarms.list_()
+    assert stored.key == ("disk.low", "", "")
 
 
 async def test_a_channel_that_needs_the_operator_says_why(
-    harness: ShopHarness, platform: Platform
+    harness: OrdersHarness, platform: Platform
 ) -> None:
     harness.seller.online.add(PEER)
     harness.seller.mined_from, harness.seller.bumpable = 1_000, False
     order = await paid(harness, await harness.create(channel()))
     harness.seller.height += 12
-    await seller_watch.check(harness.shop)
+    await seller_watch.check(harness.channels)
     (found,) = await needing_attention(platform, now=harness.now)
     assert found.order.id == order.id
     assert "seller_macaroon lacks the permission to bump it" in found.why
-    assert Kind.ORDER_STUCK.value in await kinds(platform)
+    assert AlarmKind.ORDER_STUCK.value in await kinds(platform)
     await lose_its_coins(harness, order)
     (found,) = await needing_attention(platform, now=harness.now)
     assert "can never open" in found.why
@@ -431,7 +431,7 @@ async def announced(platform: Platform) -> list[str]:
     async with platform.database.transaction() as tx:
         await alarm_watch.log_changes(tx, found, now=now)
     reader = platform.database.reader
-    part = await log.read(reader, INSTALLATION, ALARMS, after=None, most=999)
+    part = await log.read(reader, INSTALLATION, ALARMS, after=None, limit=999)
     return [
         f"{each.type}: {data['what']}"
         for each in part.events
@@ -439,7 +439,7 @@ async def announced(platform: Platform) -> list[str]:
     ]
 
 
-async def to_a_stranger(harness: ShopHarness, order: Order) -> None:
+async def to_a_stranger(harness: OrdersHarness, order: Order) -> None:
     """Make this an order over LSPS1: its buyer has no account."""
     async with harness.database.transaction() as tx:
         await tx.lsps1_orders.add(
@@ -454,15 +454,15 @@ async def to_a_stranger(harness: ShopHarness, order: Order) -> None:
         )
 
 
-async def lose_its_coins(harness: ShopHarness, order: Order) -> None:
+async def lose_its_coins(harness: OrdersHarness, order: Order) -> None:
     """Let another transaction spend the coins of a published channel for good."""
     harness.seller.take_coin((await harness.get(order)).channel_point)
     harness.seller.height += 5
-    await seller_watch.check(harness.shop)
+    await seller_watch.check(harness.channels)
 
 
 async def test_alarms_name_every_order_when_another_of_their_kind_is_raised(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     harness.seller.fill([10_000_000])
     harness.seller.online.add(PEER)
@@ -470,21 +470,21 @@ async def test_alarms_name_every_order_when_another_of_their_kind_is_raised(
     stuck = await paid(harness, await harness.create(channel()))
     await to_a_stranger(harness, stuck)
     harness.seller.height += 12
-    await seller_watch.check(harness.shop)
+    await seller_watch.check(harness.channels)
     (first,) = await announced(platform)
     assert first.startswith(f"order.stuck: order {stuck.id}: ")
     owed = await paid(harness, await harness.create(channel(), LIGHTHOUSE))
     await to_a_stranger(harness, owed)
     await lose_its_coins(harness, owed)
-    (told,) = (each for each in await announced(platform) if owed.id in each)
-    assert told.startswith("order.owed: ")
-    assert "you owe its price to a buyer without an account" in told
+    (answer,) = (each for each in await announced(platform) if owed.id in each)
+    assert answer.startswith("order.owed: ")
+    assert "you owe its price to a buyer without an account" in answer
     # A second one of the same kind, for the same reason.
     other = await paid(harness, await harness.create(channel()))
     harness.seller.height += 12
-    await seller_watch.check(harness.shop)
-    (told,) = (each for each in await announced(platform) if other.id in each)
-    assert told == first.replace(stuck.id, other.id)
+    await seller_watch.check(harness.channels)
+    (answer,) = (each for each in await announced(platform) if other.id in each)
+    assert answer == first.replace(stuck.id, other.id)
     # Another reason is another alarm of the same order.
     await lose_its_coins(harness, stuck)
     assert any(
@@ -494,20 +494,20 @@ async def test_alarms_name_every_order_when_another_of_their_kind_is_raised(
 
 
 async def test_a_failed_order_is_listed_without_an_alarm_when_its_payment_went_back(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     harness.seller.online.add(PEER)
     harness.seller.refuses = "no"
     order = await paid(harness, await harness.create(channel()))
     await to_a_stranger(harness, order)
-    assert order.status is Status.FAILED
+    assert order.status is OrderStatus.FAILED
     (found,) = await needing_attention(platform, now=harness.now)
     assert found.why == "the channel could not be opened"
     assert await announced(platform) == []
 
 
 async def test_an_order_is_no_alarm_while_it_may_wait_for_its_node(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     harness.seller.online.add(PEER)
     harness.seller.freezes = True  # the node accepts, and never answers
@@ -523,29 +523,35 @@ async def test_an_order_is_no_alarm_while_it_may_wait_for_its_node(
 
 
 async def test_a_lost_ticket_stays_told_when_the_market_is_away(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     await harness.give_credit(PRICE)
     order = await harness.create()
     await harness.settle_down()
     harness.market.forget(await harness.ticket(order))
-    (told,) = await announced(platform)
-    assert told.startswith(f"order.stuck: order {order.id}: the market lost the ticket")
+    (answer,) = await announced(platform)
+    assert answer.startswith(
+        f"order.stuck: order {order.id}: the market lost the ticket"
+    )
     harness.market.away = True
-    assert await announced(platform) == [told]
-    (kept,) = await harness.database.reader.alarms.list_()
-    assert kept.subject == order.id
+    assert await announced(platform) == [answer]
+    (stored,) = await harness.database.reader.alarms.list_()
+    assert stored.subject == order.id
     harness.market.away = False
-    await abandon(harness.shop, order.id, reason="pool.db is gone", actor="operator:op")
-    assert await announced(platform) == [told]
+    await abandon(
+        harness.channels, order.id, reason="pool.db is gone", actor="operator:op"
+    )
+    assert await announced(platform) == [answer]
     assert await harness.database.reader.alarms.list_() == []
 
 
 async def test_many_alarms_of_a_kind_share_an_event_after_the_first(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     announced = Announced()
-    many = [Alarm(Kind.NODE_FAILED, f"node {n} failed", f"{n:03}") for n in range(200)]
+    many = [
+        Alarm(AlarmKind.NODE_FAILED, f"node {n} failed", f"{n:03}") for n in range(200)
+    ]
 
     async def look(found: Sequence[Alarm], **later: float) -> list[Any]:
         """Look a while later, and return the events that were added."""
@@ -557,7 +563,7 @@ async def test_many_alarms_of_a_kind_share_an_event_after_the_first(
                 tx, found, now=harness.now, announced=announced
             )
         part = await log.read(
-            reader, INSTALLATION, ALARMS, after=Cursor(before, ""), most=999
+            reader, INSTALLATION, ALARMS, after=Cursor(before, ""), limit=999
         )
         return [{"type": each.type, **log.item(each).data} for each in part.events]
 
@@ -567,9 +573,9 @@ async def test_many_alarms_of_a_kind_share_an_event_after_the_first(
     assert shared["what"].endswith("and 125 more: `leyden overview`")
     assert shared["subject"] == ""
     # Another kind is not delayed; this one is announced together ten minutes later.
-    owed = Alarm(Kind.ORDER_OWED, "you owe a buyer", "1FO")
-    (told,) = await look([*many, owed], minutes=1)
-    assert (told["type"], told["subject"]) == ("order.owed", "1FO")
+    owed = Alarm(AlarmKind.ORDER_OWED, "you owe a buyer", "1FO")
+    (answer,) = await look([*many, owed], minutes=1)
+    assert (answer["type"], answer["subject"]) == ("order.owed", "1FO")
     (shared,) = await look([*many, owed], minutes=9)
     assert shared["what"].endswith("and 45 more: `leyden overview`")
     # One that comes and goes each minute announces no more than others.
@@ -583,7 +589,7 @@ async def test_many_alarms_of_a_kind_share_an_event_after_the_first(
 
 
 async def test_a_broken_ledger_stays_told_when_the_program_starts_anew(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     await harness.give_credit(5_000)
     await more(harness, "1")
@@ -595,28 +601,28 @@ async def test_a_broken_ledger_stays_told_when_the_program_starts_anew(
     second = AlarmWatch(platform)
     await second.check()  # verifies in an hour only
     assert second.found == first.found
-    assert Kind.LEDGER_BROKEN in {each.kind for each in second.found or ()}
+    assert AlarmKind.LEDGER_BROKEN in {each.kind for each in second.found or ()}
     await more(harness, "-1")
     harness.now += timedelta(hours=1)
     await second.check()
-    assert Kind.LEDGER_BROKEN not in {each.kind for each in second.found or ()}
+    assert AlarmKind.LEDGER_BROKEN not in {each.kind for each in second.found or ()}
 
 
 async def test_a_finding_is_an_alarm_until_no_job_finds_it_for_its_time(
-    platform: Platform, harness: ShopHarness
+    platform: Platform, harness: OrdersHarness
 ) -> None:
     finding = Finding(
-        kind=Kind.TREASURY_DIFFERS,
+        kind=AlarmKind.TREASURY_DIFFERS,
         subject="1FO",
         what="the treasury has more",
-        kept=timedelta(days=1),
+        lasts=timedelta(days=1),
     )
     for _ in range(2):
         async with harness.database.transaction() as tx:
             await tx.findings.add([finding], now=harness.now)
         (found,) = await list_alarms(platform, now=harness.now)
         assert (found.kind, found.subject, found.what) == (
-            Kind.TREASURY_DIFFERS,
+            AlarmKind.TREASURY_DIFFERS,
             "1FO",
             "the treasury has more",
         )

@@ -13,11 +13,11 @@ MANIFEST = Path(__file__).parents[3] / "deploy/kubernetes/leyden.yaml"
 
 
 def service(**spec: object) -> Service:
-    whole = {
+    complete = {
         "metadata": {"name": "harbour"},
         "spec": {"selector": {"app.kubernetes.io/component": "gateway"}, **spec},
     }
-    return msgspec.convert(whole, Service)
+    return msgspec.convert(complete, Service)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 from prometheus_client import REGISTRY
 
 from leyden.nodes import views
-from leyden.nodes.rules.nodes import Cause, Node, Status
-from leyden.nodes.rules.observations import End, State
+from leyden.nodes.rules.nodes import Cause, Node, NodeStatus
+from leyden.nodes.rules.observations import End, LndState
 from leyden.operators import node_alarms
-from tests.events.told import told
+from tests.events.stored_events import stored_events
 from tests.nodes.fleet_harness import HARBOUR, FleetHarness
 
 SHORT = End(cause=Cause.OUT_OF_MEMORY, why="OOMKilled")
@@ -20,7 +20,7 @@ async def alarms(harness: FleetHarness) -> list[tuple[str, str]]:
 
 async def whys(harness: FleetHarness) -> list[str]:
     counts = harness.fleet.database.reader.counts
-    found = await counts.ailing(most=9, now=harness.now)
+    found = await counts.ailing(limit=9, now=harness.now)
     return [node_alarms.why(each) for each in found]
 
 
@@ -39,7 +39,7 @@ async def test_operator_and_owner_are_told_of_a_node_that_runs_out_of_memory(
     labels = {"cause": "out_of_memory"}
     before = REGISTRY.get_sample_value("leyden_lnd_ends_total", labels) or 0
     for times in (1, 2):
-        fleet_harness.runtime.say(node.id, State.LOCKED)
+        fleet_harness.runtime.say(node.id, LndState.LOCKED)
         node = await end(fleet_harness, node, SHORT)
         assert node.trouble is not None
         assert (node.trouble.times, await alarms(fleet_harness)) == (times, [])
@@ -54,7 +54,7 @@ async def test_operator_and_owner_are_told_of_a_node_that_runs_out_of_memory(
     assert REGISTRY.get_sample_value("leyden_lnd_ends_total", labels) == before + 3
     shown = await views.show(fleet_harness.fleet, HARBOUR, node.id)
     assert "needs a larger size" in shown.listed.reason
-    events = await told(fleet_harness.fleet.database, HARBOUR)
+    events = await stored_events(fleet_harness.fleet.database, HARBOUR)
     stopped = [data for kind, data in events if kind == "node.stopped"]
     assert stopped[-1]["cause"] == "out_of_memory"
     assert stopped[-1]["reason"].startswith("lnd ran out of memory")
@@ -66,7 +66,7 @@ async def test_node_that_runs_well_again_raises_no_alarm(
     node = await fleet_harness.running()
     for _ in range(3):
         node = await end(fleet_harness, node, SHORT)
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     assert len(await alarms(fleet_harness)) == 1
     await fleet_harness.later(minutes=11)
@@ -101,7 +101,7 @@ async def test_lost_machine_is_one_alarm_for_its_nodes(
     )
     (shown, _) = await views.list_(fleet_harness.fleet, HARBOUR)
     assert (shown.status, shown.unknown_since) == (
-        Status.WAITING_INIT,
+        NodeStatus.WAITING_INIT,
         fleet_harness.now,
     )
     for each in nodes:
@@ -122,9 +122,9 @@ async def test_node_that_cannot_be_started_stays_an_alarm_while_it_is_tried(
     fleet_harness.runtime.says = None  # it is created, and waits for a machine
     await fleet_harness.later(minutes=5)
     node = await fleet_harness.node(node.id)
-    assert node.status is Status.STARTING
+    assert node.status is NodeStatus.STARTING
     assert [kind for kind, _ in await alarms(fleet_harness)] == ["node.failed"]
     assert await whys(fleet_harness) == ["[Errno 28] no space left on device"]
-    fleet_harness.runtime.say(node.id, State.LOCKED)
+    fleet_harness.runtime.say(node.id, LndState.LOCKED)
     await fleet_harness.settled()
     assert await alarms(fleet_harness) == []

@@ -111,7 +111,13 @@ async def _begin(
     platform: Platform, tx: Stores, person: Person, *, now: datetime
 ) -> None:
     await sign_in.begin(
-        platform, tx, person, whole=True, address="192.0.2.9", browser="test", now=now
+        platform,
+        tx,
+        person,
+        is_complete=True,
+        address="192.0.2.9",
+        browser="test",
+        now=now,
     )
 
 
@@ -121,7 +127,7 @@ async def prune(platform: Platform, *, at: datetime) -> datetime | None:
     async with platform.database.transaction() as tx:
         await tx.tasks.put(sign_in.FORGETTING, "all", due=at)
         (claim,) = await tx.tasks.claim(
-            sign_in.FORGETTING, now=at, until=at + timedelta(minutes=1), most=1
+            sign_in.FORGETTING, now=at, until=at + timedelta(minutes=1), limit=1
         )
     await sign_in.prune(Work(platform.database, claim), clock=lambda: at)
     return await tasks.next_due(sign_in.FORGETTING, now=at)

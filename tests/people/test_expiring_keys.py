@@ -15,7 +15,7 @@ from leyden.errors import Unauthorized
 from leyden.people import accounts, api_keys, sign_in
 from leyden.people.api_keys import EXPIRING_KEYS
 from tests.conftest import NOW
-from tests.events.told import told, types_told
+from tests.events.stored_events import stored_events, stored_types
 
 PASSWORD = "a lamp in the harbour"
 
@@ -35,7 +35,7 @@ async def look(platform: Platform, *, at: datetime) -> None:
     async with platform.database.transaction() as tx:
         await tx.tasks.put(EXPIRING_KEYS, "all", due=at)
         (claim,) = await tx.tasks.claim(
-            EXPIRING_KEYS, now=at, until=at + timedelta(minutes=1), most=1
+            EXPIRING_KEYS, now=at, until=at + timedelta(minutes=1), limit=1
         )
     await api_keys.announce_expiring(Work(platform.database, claim), clock=lambda: at)
 
@@ -56,22 +56,22 @@ async def test_a_key_that_ends_soon_is_told_of_once(
             platform, team, name=name, scopes=["node"], expires=expires, actor="op"
         )
     await api_keys.revoke(platform, team, keys["revoked"].id, actor="op")
-    before = len(await types_told(platform.database, team))
+    before = len(await stored_types(platform.database, team))
     await look(platform, at=NOW + timedelta(days=1))
     await look(platform, at=ends - timedelta(days=7, seconds=1))
-    assert await types_told(platform.database, team, skip=before) == []
+    assert await stored_types(platform.database, team, skip=before) == []
     for days in (7, 6):
         await look(platform, at=ends - timedelta(days=days))
         key = {"key_id": keys["harbour"].id, "name": "harbour"}
-        assert (await told(platform.database, team, skip=before))[:1] == [
+        assert (await stored_events(platform.database, team, skip=before))[:1] == [
             ("key.expiring", {**key, "expires": to_iso(ends)})
         ]
-    assert await types_told(platform.database, team, skip=before) == [
+    assert await stored_types(platform.database, team, skip=before) == [
         "key.expiring",
         "key.expiring",  # of the later one, a day later
     ]
     await look(platform, at=ends)
-    assert len(await told(platform.database, team, skip=before)) == 2
+    assert len(await stored_events(platform.database, team, skip=before)) == 2
 
 
 async def test_a_sign_in_from_a_new_browser_is_told_to_each_organization(
@@ -86,7 +86,7 @@ async def test_a_sign_in_from_a_new_browser_is_told_to_each_organization(
         role=Role.OWNER,
         actor="op",
     )
-    before = len(await types_told(platform.database, team))
+    before = len(await stored_types(platform.database, team))
 
     async def enter(password: str, known: str) -> str:
         session, _ = await sign_in.sign_in(
@@ -104,10 +104,10 @@ async def test_a_sign_in_from_a_new_browser_is_told_to_each_organization(
     with pytest.raises(Unauthorized):
         await enter("wrong", "")
     await enter(PASSWORD, known)
-    assert await told(platform.database, team, skip=before) == []
+    assert await stored_events(platform.database, team, skip=before) == []
     first = await enter(PASSWORD, "")
     other = await enter(PASSWORD, sign_in.known_browser(platform, "bob@example.org"))
-    assert await told(platform.database, team, skip=before) == [
+    assert await stored_events(platform.database, team, skip=before) == [
         ("login.new_device", {"user_id": alice.id, "session_id": session})
         for session in (first, other)
     ]

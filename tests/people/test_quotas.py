@@ -21,15 +21,15 @@ from leyden.base.settings import Settings
 from leyden.errors import LeydenError, OverQuota, Stale, Taken, TooMany, TreasuryAway
 from leyden.nodes import backups, resealing, restoring
 from leyden.nodes.certificates.authority import open_or_create
-from leyden.nodes.resealing import Resealed
+from leyden.nodes.resealing import BackupReplacement
 from leyden.nodes.rules.nodes import Action
 from leyden.people import accounts, api_keys, invitations, quotas, sign_in, team
 from leyden.people.rows.keys import ENDED_KEPT
-from leyden.people.rows.sessions import KEPT
+from leyden.people.rows.sessions import KEEP_NEWEST
 from leyden.people.rules.quotas import MB, Limits, Quota
 from leyden.values import replace
-from tests.channels.hesitant import Hesitant
-from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
+from tests.channels.orders_harness import HARBOUR, LIGHTHOUSE, OrdersHarness, request_of
+from tests.channels.pausing_database import PausingDatabase
 from tests.conftest import NOW
 from tests.nodes.fleet_harness import OTHER_SHORE, FleetHarness
 from tests.nodes.histories import history
@@ -39,9 +39,9 @@ AT_ONCE = 50
 CIPHERTEXT = "U2FsdGVkX1" + "8fXfCSAuXDMxzUcLBjk7YhIfqVKZHFDYBbzfMo5lPkOVWD3mYbXGrN"
 
 
-def few(most: int, *of: Quota) -> Limits:
+def few(limit: int, *of: Quota) -> Limits:
     """Let an organization have so many of these, and plenty of the rest."""
-    return {**PLENTY, **dict.fromkeys(of, most)}
+    return {**PLENTY, **dict.fromkeys(of, limit)}
 
 
 async def tried(step: Callable[[], Awaitable[object]]) -> object:
@@ -73,8 +73,8 @@ async def fleet_harness(db: Database, sealer: Sealer, tmp_path: Path) -> FleetHa
     return fleet_harness
 
 
-def limited(fleet_harness: FleetHarness, most: int, *of: Quota) -> None:
-    rules = replace(fleet_harness.fleet.rules, quotas=few(most, *of))
+def limited(fleet_harness: FleetHarness, limit: int, *of: Quota) -> None:
+    rules = replace(fleet_harness.fleet.rules, quotas=few(limit, *of))
     fleet_harness.fleet = replace(fleet_harness.fleet, rules=rules)
 
 
@@ -90,7 +90,7 @@ def platform(db: Database, sealer: Sealer) -> Platform:
 
 
 @pytest.fixture
-async def harbour(platform: Platform) -> str:
+async def organization_id(platform: Platform) -> str:
     made = await accounts.create_organization(platform, "Harbour", actor="test")
     return made.id
 
@@ -183,13 +183,13 @@ async def test_a_restored_node_counts_again(fleet_harness: FleetHarness) -> None
 
 
 @pytest.fixture
-def harness(harness: ShopHarness) -> ShopHarness:
+def harness(harness: OrdersHarness) -> OrdersHarness:
     harness.rules = replace(harness.rules, quotas=few(3, Quota.UNPAID_ORDERS))
     return harness
 
 
 async def test_fifty_at_once_get_as_many_invoices_as_orders(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     refused = await at_once(lambda _: harness.create())
     assert len(refused) == AT_ONCE - 3
@@ -199,7 +199,7 @@ async def test_fifty_at_once_get_as_many_invoices_as_orders(
     await harness.create(who=LIGHTHOUSE)
 
 
-async def test_one_that_is_paid_makes_room(harness: ShopHarness) -> None:
+async def test_one_that_is_paid_makes_room(harness: OrdersHarness) -> None:
     orders = [await harness.create() for _ in range(3)]
     with pytest.raises(OverQuota):
         await harness.create()
@@ -208,7 +208,7 @@ async def test_one_that_is_paid_makes_room(harness: ShopHarness) -> None:
     await harness.create()
 
 
-async def test_one_that_expires_makes_room(harness: ShopHarness) -> None:
+async def test_one_that_expires_makes_room(harness: OrdersHarness) -> None:
     for _ in range(3):
         await harness.create()
     await harness.pass_time(minutes=61)
@@ -216,7 +216,7 @@ async def test_one_that_expires_makes_room(harness: ShopHarness) -> None:
 
 
 async def test_what_credit_or_an_account_covers_is_not_unpaid(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     for _ in range(3):
         await harness.create()
@@ -225,7 +225,7 @@ async def test_what_credit_or_an_account_covers_is_not_unpaid(
     assert len(harness.payments.requests) == 3
 
 
-async def test_the_second_time_is_no_second_order(harness: ShopHarness) -> None:
+async def test_the_second_time_is_no_second_order(harness: OrdersHarness) -> None:
     for _ in range(2):
         await harness.create()
     order_id = f"{uuid.uuid4()}FO"
@@ -234,7 +234,7 @@ async def test_the_second_time_is_no_second_order(harness: ShopHarness) -> None:
 
 
 async def test_an_order_that_could_not_be_made_leaves_its_place(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     harness.payments.away = True
     for _ in range(5):
@@ -246,10 +246,10 @@ async def test_an_order_that_could_not_be_made_leaves_its_place(
 
 
 async def test_a_place_that_a_dead_program_left_is_free_after_a_while(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     for number in range(3):
-        await quotas.keep_place(
+        await quotas.reserve_slot(
             harness.database,
             harness.rules.quotas,
             HARBOUR,
@@ -264,29 +264,29 @@ async def test_a_place_that_a_dead_program_left_is_free_after_a_while(
 
 
 async def test_who_loses_the_place_meanwhile_is_counted_again(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order_id = f"{uuid.uuid4()}FO"
-    hesitant = Hesitant(harness.database)
+    pausing = PausingDatabase(harness.database)
 
     async def others() -> None:
         """Let the place run out, and others take them all."""
-        await quotas.leave_place(harness.database, order_id)
+        await quotas.release_slot(harness.database, order_id)
         for _ in range(3):
             await harness.create()
 
     async def the_place_is_kept() -> None:
-        hesitant.happens = others
+        pausing.happens = others
 
-    hesitant.happens = the_place_is_kept
-    late = dataclasses.replace(harness, database=hesitant)  # noqa: TID251
+    pausing.happens = the_place_is_kept
+    late = dataclasses.replace(harness, database=pausing)  # noqa: TID251
     with pytest.raises(OverQuota):
         await late.create(order_id=order_id)
     assert await harness.database.reader.orders.find(order_id) is None
 
 
 async def test_who_orders_and_cancels_all_the_time_has_to_wait(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     for _ in range(12):
         await harness.cancel(await harness.create())
@@ -319,10 +319,10 @@ async def test_fifty_macaroons_at_once(fleet_harness: FleetHarness) -> None:
     assert OverQuota in kinds
     assert kinds <= {OverQuota, TooMany}
     assert len(refused) == AT_ONCE - 3
-    kept = await backups.macaroons(fleet_harness.fleet, HARBOUR, node.id)
-    assert len(kept) == 3
+    stored = await backups.macaroons(fleet_harness.fleet, HARBOUR, node.id)
+    assert len(stored) == 3
     with pytest.raises(Taken):  # and not that there are too many
-        await keep(int(kept[0].name))
+        await keep(int(stored[0].name))
 
 
 async def test_the_history_of_replaced_ones_is_refused_and_not_forgotten(
@@ -338,7 +338,9 @@ async def test_the_history_of_replaced_ones_is_refused_and_not_forgotten(
         actor="test",
         now=fleet_harness.now,
     )
-    anew = Resealed(name=None, replaces=_digest(CIPHERTEXT), value=CIPHERTEXT[::-1])
+    anew = BackupReplacement(
+        name=None, replaces=_digest(CIPHERTEXT), value=CIPHERTEXT[::-1]
+    )
 
     async def reseal() -> None:
         await resealing.reseal(
@@ -352,8 +354,8 @@ async def test_the_history_of_replaced_ones_is_refused_and_not_forgotten(
 
     with pytest.raises(OverQuota, match="of 0 MB of replaced backups"):
         await reseal()
-    _, kept = await backups.seed(fleet_harness.fleet, HARBOUR, node.id)
-    assert kept == CIPHERTEXT  # nothing was half done
+    _, stored = await backups.seed(fleet_harness.fleet, HARBOUR, node.id)
+    assert stored == CIPHERTEXT  # nothing was half done
     limited(fleet_harness, 1, Quota.REPLACED_BACKUPS_MB)
     await reseal()
     (before,) = await history(
@@ -372,40 +374,52 @@ async def test_backups_of_channels_are_never_refused(
     fleet_harness.fleet = replace(fleet_harness.fleet, rules=rules)
     node = await fleet_harness.create()
     limited(fleet_harness, 0, *Quota)
-    fleet_harness.homes.channel_backups[node.id] = b"encrypted by lnd"
+    fleet_harness.node_files.channel_backups[node.id] = b"encrypted by lnd"
     found = await backups.channels(fleet_harness.fleet, HARBOUR, node.id)
     assert found.content == b"encrypted by lnd"
 
 
-async def test_fifty_keys_at_once(platform: Platform, harbour: str) -> None:
+async def test_fifty_keys_at_once(platform: Platform, organization_id: str) -> None:
     async def make(_: int) -> None:
         await api_keys.create(
-            platform, harbour, name="k", scopes=["node"], expires=None, actor="test"
+            platform,
+            organization_id,
+            name="k",
+            scopes=["node"],
+            expires=None,
+            actor="test",
         )
 
     refused = await at_once(make)
     assert [type(each) for each in refused] == [OverQuota] * (AT_ONCE - 3)
     assert "3 of 3 active API keys; revoke a key" in str(refused[0])
-    assert len(await platform.database.reader.keys.list_(harbour)) == 3
+    assert len(await platform.database.reader.keys.list_(organization_id)) == 3
 
 
 async def test_keys_that_have_ended_are_not_kept_without_end(
-    platform: Platform, harbour: str
+    platform: Platform, organization_id: str
 ) -> None:
     reader = platform.database.reader.keys
     for _ in range(ENDED_KEPT + 5):
         key, _ = await api_keys.create(
-            platform, harbour, name="k", scopes=["node"], expires=None, actor="test"
+            platform,
+            organization_id,
+            name="k",
+            scopes=["node"],
+            expires=None,
+            actor="test",
         )
-        await api_keys.revoke(platform, harbour, key.id, actor="test")
-    assert len(await reader.list_(harbour)) <= ENDED_KEPT + 1
+        await api_keys.revoke(platform, organization_id, key.id, actor="test")
+    assert len(await reader.list_(organization_id)) <= ENDED_KEPT + 1
 
 
-async def test_fifty_invitations_at_once(platform: Platform, harbour: str) -> None:
+async def test_fifty_invitations_at_once(
+    platform: Platform, organization_id: str
+) -> None:
     async def invite(number: int) -> None:
         await invitations.invite(
             platform,
-            harbour,
+            organization_id,
             email=f"{number}@example.org",
             role=Role.VIEWER,
             actor="test",
@@ -414,22 +428,24 @@ async def test_fifty_invitations_at_once(platform: Platform, harbour: str) -> No
 
     refused = await at_once(invite)
     assert [type(each) for each in refused] == [OverQuota] * (AT_ONCE - 3)
-    open_ = await invitations.list_(platform, harbour, now=NOW)
+    open_ = await invitations.list_(platform, organization_id, now=NOW)
     assert len(open_) == 3
     for each in open_:
-        await invitations.withdraw(platform, harbour, each.id, actor="test", now=NOW)
+        await invitations.withdraw(
+            platform, organization_id, each.id, actor="test", now=NOW
+        )
     await invite(0)
 
 
 async def test_an_organization_has_so_many_members(
-    platform: Platform, harbour: str
+    platform: Platform, organization_id: str
 ) -> None:
     for number in range(2):
         await accounts.create_user(
             platform,
             f"{number}@example.org",
             password=None,
-            organization_id=harbour,
+            organization_id=organization_id,
             role=Role.VIEWER,
             actor="test",
         )
@@ -437,7 +453,7 @@ async def test_an_organization_has_so_many_members(
         (
             await invitations.invite(
                 platform,
-                harbour,
+                organization_id,
                 email=f"{number}@example.org",
                 role=Role.VIEWER,
                 actor="test",
@@ -450,21 +466,23 @@ async def test_an_organization_has_so_many_members(
     await invitations.enrol(platform, made[0], password, now=NOW)
     with pytest.raises(OverQuota, match="3 of 3 members"):
         await invitations.enrol(platform, made[1], password, now=NOW)
-    assert len(await team.members(platform, harbour)) == 3
+    assert len(await team.members(platform, organization_id)) == 3
 
 
-async def test_a_person_has_so_many_sessions(platform: Platform, harbour: str) -> None:
+async def test_a_person_has_so_many_sessions(
+    platform: Platform, organization_id: str
+) -> None:
     person = await accounts.create_user(
         platform,
         "alice@example.org",
         password=None,
-        organization_id=harbour,
+        organization_id=organization_id,
         role=Role.OWNER,
         actor="test",
     )
     number = 0
 
-    async def begun(*, whole: bool) -> Session:
+    async def begun(*, is_complete: bool) -> Session:
         nonlocal number
         number += 1
         async with platform.database.transaction() as tx:
@@ -472,25 +490,27 @@ async def test_a_person_has_so_many_sessions(platform: Platform, harbour: str) -
                 platform,
                 tx,
                 person,
-                whole=whole,
+                is_complete=is_complete,
                 address="198.51.100.7",
                 browser="a test",
                 now=NOW + timedelta(seconds=number),
             )
         return session
 
-    for _ in range(KEPT + 3):
-        last = await begun(whole=True)
-    for _ in range(KEPT + 3):  # as anybody can who knows the password alone
-        await begun(whole=False)
+    for _ in range(KEEP_NEWEST + 3):
+        last = await begun(is_complete=True)
+    for _ in range(KEEP_NEWEST + 3):  # as anybody can who knows the password alone
+        await begun(is_complete=False)
     found = await platform.database.reader.sessions.list_(person.id)
-    whole = [each.id for each in found if each.whole]
-    assert (len(whole), whole[0]) == (KEPT, last.id)
-    assert len(found) == 2 * KEPT
+    complete = [each.id for each in found if each.is_complete]
+    assert (len(complete), complete[0]) == (KEEP_NEWEST, last.id)
+    assert len(found) == 2 * KEEP_NEWEST
 
 
-async def test_so_many_answers_are_kept(platform: Platform, harbour: str) -> None:
-    principal = Principal(harbour, "7", frozenset())
+async def test_so_many_answers_are_kept(
+    platform: Platform, organization_id: str
+) -> None:
+    principal = Principal(organization_id, "7", frozenset())
 
     async def ask(number: int, later: timedelta = timedelta()) -> int:
         async def run() -> idempotency.Answer:
@@ -511,7 +531,7 @@ async def test_so_many_answers_are_kept(platform: Platform, harbour: str) -> Non
 
 
 async def test_the_operator_makes_one_for_one_organization(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     harness.rules = replace(harness.rules, quotas=few(1, Quota.UNPAID_ORDERS))
     await quotas.change(

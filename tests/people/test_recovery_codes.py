@@ -40,13 +40,13 @@ async def alice(platform: Platform) -> Person:
     return person
 
 
-async def enter(platform: Platform, person: Person, *, whole: bool) -> Session:
+async def enter(platform: Platform, person: Person, *, is_complete: bool) -> Session:
     async with platform.database.transaction() as tx:
         session, _ = await sign_in.begin(
             platform,
             tx,
             person,
-            whole=whole,
+            is_complete=is_complete,
             address="198.51.100.7",
             browser="a test",
             now=NOW,
@@ -56,8 +56,8 @@ async def enter(platform: Platform, person: Person, *, whole: bool) -> Session:
 
 async def begun(platform: Platform, person: Person) -> tuple[SignedIn, str]:
     """Add an authenticator; return who is signed in, and its secret."""
-    session = await enter(platform, person, whole=True)
-    who = SignedIn(person=person, session=session, belongs_to=(), is_operator=False)
+    session = await enter(platform, person, is_complete=True)
+    who = SignedIn(person=person, session=session, memberships=(), is_operator=False)
     offer = await authenticators.offer(platform, who, present=PASSWORD, now=NOW)
     return who, offer.secret
 
@@ -74,7 +74,7 @@ async def enrolled(
 
 
 async def recover(platform: Platform, person: Person, typed: str) -> Session:
-    half = await enter(platform, person, whole=False)
+    half = await enter(platform, person, is_complete=False)
     session, _ = await sign_in.second_factor(platform, half, typed, now=NOW)
     return session
 
@@ -85,11 +85,11 @@ async def test_each_code_signs_in_once_however_it_is_typed(
     who, codes = await enrolled(platform, alice)
     assert len(set(codes)) == recovery_codes.COUNT
     for typed in (codes[0], f"  {codes[1].replace('-', ' ').upper()} "):
-        assert (await recover(platform, alice, typed)).whole
+        assert (await recover(platform, alice, typed)).is_complete
         with pytest.raises(Unauthorized, match="was already used"):
             await recover(platform, alice, typed)
     assert (await authenticators.get(platform, who)).recovery_codes == 8
-    lines = await platform.database.reader.audit.latest(most=50)
+    lines = await platform.database.reader.audit.latest(limit=50)
     used = [each.detail for each in lines if each.action == "recovery code used"]
     assert sorted(each["left"] for each in used) == [8, 9]
 
@@ -129,7 +129,7 @@ async def test_new_codes_end_the_former_ones_and_take_the_password(
     assert not set(former) & set(anew)
     with pytest.raises(Unauthorized):
         await recover(platform, alice, former[0])
-    assert (await recover(platform, alice, anew[0])).whole
+    assert (await recover(platform, alice, anew[0])).is_complete
 
 
 async def test_codes_are_of_one_person_and_end_with_their_authenticator(

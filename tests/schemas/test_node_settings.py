@@ -4,7 +4,7 @@ import pytest
 
 from leyden.nodes.rules.node_settings import NodeSettings
 from leyden.schemas.node_settings import IN_FORMS, TABLE, SettingsAnswer
-from leyden.schemas.settings import Group, Kind, Setting
+from leyden.schemas.settings import Group, Setting, SettingKind
 from leyden.values import fields
 
 EVERY = pytest.mark.parametrize("setting", TABLE.values(), ids=lambda each: each.name)
@@ -24,7 +24,7 @@ def test_what_came_after_the_contract_has_a_default(setting: Setting) -> None:
 
 @EVERY
 def test_what_a_setting_needs_is_a_switch(setting: Setting) -> None:
-    assert not setting.needs or TABLE[setting.needs].kind is Kind.SWITCH
+    assert not setting.needs or TABLE[setting.needs].kind is SettingKind.SWITCH
 
 
 @EVERY

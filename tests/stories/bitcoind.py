@@ -8,27 +8,27 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from leyden.errors import Refused
-from leyden_workshop.devnet.access import Btcd
-from leyden_workshop.devnet.chain import Chain, connected
+from leyden_workshop.devnet.access import BtcdAccess
+from leyden_workshop.devnet.chain import BtcdChain, connected
 
 _NOT_FOUND: Final = -5
 
 
 @asynccontextmanager
-async def bitcoind(btcd: Btcd) -> AsyncIterator[int]:
+async def bitcoind(btcd: BtcdAccess) -> AsyncIterator[int]:
     """Yield the port of a bitcoind on the chain of this btcd."""
     async with connected(btcd) as chain:
 
         async def answer(request: web.Request) -> web.Response:
-            asked = await request.json()
-            told: dict[str, Any] = {"id": asked["id"], "result": None, "error": None}
+            body = await request.json()
+            answer: dict[str, Any] = {"id": body["id"], "result": None, "error": None}
             try:
-                told["result"] = await _call(
-                    chain, asked["method"], asked.get("params") or []
+                answer["result"] = await _call(
+                    chain, body["method"], body.get("params") or []
                 )
             except Refused as refused:
-                told["error"] = {"code": _NOT_FOUND, "message": refused.message}
-            return web.json_response(told, status=500 if told["error"] else 200)
+                answer["error"] = {"code": _NOT_FOUND, "message": refused.message}
+            return web.json_response(answer, status=500 if answer["error"] else 200)
 
         app = web.Application(client_max_size=1 << 26)
         app.router.add_post("/", answer)
@@ -38,14 +38,14 @@ async def bitcoind(btcd: Btcd) -> AsyncIterator[int]:
 
 
 async def _call(  # noqa: PLR0911  a line for each method
-    chain: Chain, method: str, params: list[Any]
+    chain: BtcdChain, method: str, params: list[Any]
 ) -> Any:
     match method:
         case "estimatesmartfee":  # unknown to btcd on a chain without traffic
             return {"feerate": 0.00002, "blocks": params[0]}
         case "getmempoolinfo":
-            told = await chain.call(method)
-            return {"mempoolminfee": 0.00001, "loaded": True, **told}
+            answer = await chain.call(method)
+            return {"mempoolminfee": 0.00001, "loaded": True, **answer}
         case "getmempoolentry":  # which btcd does not have
             pool = await chain.call("getrawmempool", True)  # noqa: FBT003
             if params[0] not in pool:

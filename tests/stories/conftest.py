@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from tests.programs import built
 from tests.reaper import in_memory
-from tests.stories.town import Town
+from tests.stories.platform import RunningPlatform
 
 
 @pytest.fixture(scope="session")
@@ -21,26 +21,26 @@ def open_folder() -> Iterator[Path]:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def town(open_folder: Path) -> AsyncIterator[Town]:
+async def platform(open_folder: Path) -> AsyncIterator[RunningPlatform]:
     built("lnd", "btcd")
-    town = Town(open_folder)
+    platform = RunningPlatform(open_folder)
     try:
-        await town.up()
-        yield town
+        await platform.up()
+        yield platform
     finally:  # also when it did not come up: its daemons may have
-        await town.down()
+        await platform.down()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def market_town(open_folder: Path) -> AsyncIterator[Town]:
+async def trading_platform(open_folder: Path) -> AsyncIterator[RunningPlatform]:
     """One whose market is open: tickets can be registered, and are filled."""
     built("lnd", "btcd", "poold", "auctioneer")
     folder = Path(tempfile.mkdtemp(prefix="market-", dir=open_folder))
     folder.chmod(0o755)
-    town = Town(folder, market=True)
+    platform = RunningPlatform(folder, market=True)
     try:
-        await town.up()
-        await town.opens()
-        yield town
+        await platform.up()
+        await platform.opens()
+        yield platform
     finally:
-        await town.down()
+        await platform.down()

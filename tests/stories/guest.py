@@ -18,7 +18,7 @@ import aiohttp
 from leyden.base import settings
 from leyden.nodes.runtimes.local.census import lnds
 from leyden_workshop.devnet import access, wiring
-from tests.stories.town import LEYDEN, UP_S, Town
+from tests.stories.platform import LEYDEN, UP_S, RunningPlatform
 
 _OF_THE_CHAIN = (
     *("testnet_chain", "testnet_backend", "testnet_rpc_host", "testnet_rpc_user"),
@@ -27,10 +27,10 @@ _OF_THE_CHAIN = (
 )
 
 
-class Guest(Town):
+class Guest(RunningPlatform):
     """An installation that sells simulated channels, paid to the town's treasury."""
 
-    def __init__(self, host: Town, folder: Path, home: str) -> None:
+    def __init__(self, host: RunningPlatform, folder: Path, home: str) -> None:
         super().__init__(folder)
         self.host = host
         self.home = folder / home
@@ -63,7 +63,7 @@ class Guest(Town):
         self._session = await self._stack.enter_async_context(aiohttp.ClientSession())
         async with asyncio.timeout(UP_S):
             while not await self._is_ready(f"http://127.0.0.1:{port}/health/ready"):
-                assert self.platform.returncode is None, self.told()
+                assert self.platform.returncode is None, self.printed()
                 await asyncio.sleep(0.1)
 
     async def stop(self) -> None:
@@ -95,7 +95,7 @@ class Guest(Town):
         try:
             return await super().api(method, path, body, key=key)
         except aiohttp.ClientConnectionError:
-            raise AssertionError(self.told()) from None
+            raise AssertionError(self.printed()) from None
 
     async def run(self, *words: str, code: int = 0) -> str:
         """Run a `leyden` command; the chain's are the town's."""
@@ -116,7 +116,7 @@ class Guest(Town):
         assert command.returncode == 1, output.decode()
         return output.decode()
 
-    def told(self) -> str:
+    def printed(self) -> str:
         """Return what the platform printed."""
         return (self.home.parent / f"{self.home.name}.log").read_text()[-4000:]
 

@@ -6,7 +6,7 @@ from typing import Any
 from leyden.channels.tickets.simulated import SimulatedMarket
 from tests.channels.rules.test_orders import an_order
 from tests.stories.guest import Guest
-from tests.stories.town import Owned
+from tests.stories.platform import Owned
 
 CAPACITY = 500_000
 _LIVES_S = "LEYDEN_ORDER_LIVES_S"
@@ -82,10 +82,12 @@ class Orders:
         return str((await self._told(name))["status"])
 
     async def become(self, name: str, wanted: str) -> None:
-        async def there() -> bool:
+        async def is_reached() -> bool:
             return await self.status(name) == wanted
 
-        await self._guest.until(f"the order {name} is {wanted}", there, seconds=100)
+        await self._guest.until(
+            f"the order {name} is {wanted}", is_reached, seconds=100
+        )
 
     async def are(self, wanted: dict[str, str]) -> None:
         """Wait until each has the status that is wanted."""

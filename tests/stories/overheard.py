@@ -36,15 +36,15 @@ def forms(secret: bytes) -> Iterator[tuple[str, bytes]]:
     yield "base32", base64.b32encode(secret).rstrip(b"=")
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for shift in range(3):  # wherever it stands in a longer text
-            whole = encode(bytes(shift) + secret)
+            complete = encode(bytes(shift) + secret)
             first = (0, 2, 3)[shift]
-            yield f"base64, {shift}", whole[first : len(whole) // 4 * 4 - 4]
+            yield f"base64, {shift}", complete[first : len(complete) // 4 * 4 - 4]
 
 
 @asynccontextmanager
 async def overhearing(base_url: str) -> AsyncIterator[Overheard]:
     """Stand between whoever calls and the platform."""
-    place = urlsplit(base_url)
+    position = urlsplit(base_url)
     heard = Overheard()
     writers: list[asyncio.StreamWriter] = []
 
@@ -63,7 +63,7 @@ async def overhearing(base_url: str) -> AsyncIterator[Overheard]:
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         far_reader, far_writer = await asyncio.open_connection(
-            place.hostname, place.port
+            position.hostname, position.port
         )
         writers.extend((writer, far_writer))
         heard.said += b"\n"  # no secret spans two connections

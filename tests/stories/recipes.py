@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from leyden.base.daemons import build
-from leyden.base.daemons.build import place
+from leyden.base.daemons.build import program_path
 from leyden.base.daemons.catalogue import find
 from leyden.client.macaroons import PRESETS
 from leyden.nodes.pages.recipes import RECIPES
 from tests.base.pages.screen import Screen, chromium
 from tests.npm import installed
 from tests.programs import require
-from tests.stories.town import Owned, Town
+from tests.stories.platform import Owned, RunningPlatform
 
 _LN_SERVICE = Path(__file__).parents[1] / "ln-service-58.1.0"
 _RUN_S = 120
@@ -25,14 +25,14 @@ _RUN_S = 120
 _WITH_HOSTS = 'mount --bind "$0" /etc/hosts && exec "$@"'
 
 
-async def texts(town: Town, node: Owned) -> dict[str, str]:
+async def texts(platform: RunningPlatform, node: Owned) -> dict[str, str]:
     """Return the code of each recipe, as the dashboard shows it for this node.
 
     Where a recipe has a line for /etc/hosts, that is under `hosts-` and its name.
     """
-    login = town.facts["dashboard_login"]
-    base = town.facts["dashboard_url"].removesuffix("/app/")
-    team = town.facts["organization_id"]
+    login = platform.facts["dashboard_login"]
+    base = platform.facts["dashboard_url"].removesuffix("/app/")
+    team = platform.facts["organization_id"]
     async with chromium() as browser:
         screen = await Screen.opened(await browser.new_context(), base)
         page = screen.page
@@ -62,11 +62,11 @@ async def bake(node: Owned, preset: str) -> str:
 
 
 async def folder_of(
-    town: Town, node: Owned, folder: Path, shown: Mapping[str, str]
+    platform: RunningPlatform, node: Owned, folder: Path, shown: Mapping[str, str]
 ) -> Path:
     """Put the files where recipes expect them, and the table of names beside them."""
     folder.mkdir()
-    found = await town.of(node, "GET", "/cert")
+    found = await platform.of(node, "GET", "/cert")
     (folder / f"{node.endpoint}.pem").write_bytes(b64decode(found["tls_cert"]))
     for recipe in RECIPES:
         macaroon = bytes.fromhex(await bake(node, recipe.preset))
@@ -82,7 +82,7 @@ async def run(folder: Path, *command: str | Path) -> str:
     if os.geteuid() != 0:
         pytest.skip("only root can give a program another /etc/hosts")
     require("unshare")
-    lncli = place(build.default_cache(os.environ), *find("lncli")).parent
+    lncli = program_path(build.default_cache(os.environ), *find("lncli")).parent
     process = await asyncio.create_subprocess_exec(
         *("unshare", "--mount", "sh", "-c", _WITH_HOSTS, folder / "hosts"),
         *command,

@@ -25,7 +25,7 @@ from leyden_workshop.devnet import overview, stock, trader, trading, wallet
 from leyden_workshop.devnet.auctioneer import Auctioneer
 from tests.channels.contracts.markets import priced, reached
 from tests.channels.contracts.pages import Pages
-from tests.workshop.devnet.bazaar import RATE, Bazaar
+from tests.workshop.devnet.manual_auction import RATE, ManualAuction
 
 pytestmark = [
     pytest.mark.real,
@@ -39,23 +39,25 @@ _REFUSED = 300_000  # of tickets that never become a channel
 _sizes = itertools.count(1_000_000, 100_000)
 
 
-async def bought(bazaar: Bazaar) -> int:
+async def bought(auction: ManualAuction) -> int:
     """Make and register a ticket for a channel, and give its size."""
-    await bazaar.is_open()
+    await auction.is_open()
     sats = next(_sizes)
-    await bazaar.register(await bazaar.offer(sats))
-    await bazaar.has_bid(sats)
+    await auction.register(await auction.offer(sats))
+    await auction.has_bid(sats)
     return sats
 
 
-async def test_a_registered_ticket_becomes_a_channel_that_pays(bazaar: Bazaar) -> None:
-    sats = await bought(bazaar)
-    await bazaar.has_channel(sats)
-    (lease,) = await bazaar.sold(sats)
+async def test_a_registered_ticket_becomes_a_channel_that_pays(
+    auction: ManualAuction,
+) -> None:
+    sats = await bought(auction)
+    await auction.has_channel(sats)
+    (lease,) = await auction.sold(sats)
     assert lease["sidecar_channel"]
     assert int(lease["premium_sat"]) == sats * RATE * 2016 // 10**9
 
-    lnds = bazaar.access.lnds
+    lnds = auction.access.lnds
     async with (
         wallet.opened(lnds["asker"]) as asker,
         wallet.opened(lnds["customer"]) as customer,
@@ -67,57 +69,57 @@ async def test_a_registered_ticket_becomes_a_channel_that_pays(bazaar: Bazaar) -
             answer = await asker.pay(bill["payment_request"])
             return bool(answer["status"] == "SUCCEEDED")
 
-        await bazaar.until("the asker pays through the channel", paid)
+        await auction.until("the asker pays through the channel", paid)
 
 
-async def test_channels_of_every_lease_are_for_sale(bazaar: Bazaar) -> None:
-    await bazaar.is_open()
-    asks = await trading.asks(bazaar.home)
+async def test_channels_of_every_lease_are_for_sale(auction: ManualAuction) -> None:
+    await auction.is_open()
+    asks = await trading.asks(auction.home)
     assert {ask["lease_duration_blocks"] for ask in asks} == set(LEASES)
     assert {ask["rate_fixed"] for ask in asks} == {stock.ASK_RATE}
 
 
 async def test_the_customer_pays_over_lightning_and_on_the_chain(
-    bazaar: Bazaar,
+    auction: ManualAuction,
 ) -> None:
     """Once the market is open again, and not with a channel that leads elsewhere."""
-    await bazaar.has_channel(await bought(bazaar))
-    await bazaar.kill("treasury")
-    await bazaar.is_open()
-    async with wallet.opened(bazaar.access.lnds["treasury"]) as treasury:
+    await auction.has_channel(await bought(auction))
+    await auction.kill("treasury")
+    await auction.is_open()
+    async with wallet.opened(auction.access.lnds["treasury"]) as treasury:
         bill = await treasury.call("POST", "/v1/invoices", {"value": "21000"})
         address = await treasury.address()
-    paid = await trading.pay(bazaar.home, bill["payment_request"])
+    paid = await trading.pay(auction.home, bill["payment_request"])
     assert paid == {"paid_sats": 21_000, "fee_sats": 0}
-    assert len(await trading.send(bazaar.home, address, 30_000)) == 64
+    assert len(await trading.send(auction.home, address, 30_000)) == 64
     with pytest.raises(Refused):
-        await trading.pay(bazaar.home, "lnsb1harbour")
+        await trading.pay(auction.home, "lnsb1harbour")
 
 
-async def test_a_ticket_that_is_none_is_refused(bazaar: Bazaar) -> None:
-    await bazaar.is_open()
+async def test_a_ticket_that_is_none_is_refused(auction: ManualAuction) -> None:
+    await auction.is_open()
     with pytest.raises(Refused):
-        await bazaar.register("sidecar1harbour")
+        await auction.register("sidecar1harbour")
     sats = next(_sizes)
-    ticket = await bazaar.offer(sats)
-    await bazaar.register(ticket)
+    ticket = await auction.offer(sats)
+    await auction.register(ticket)
     with pytest.raises(Refused):
-        await bazaar.register(ticket)
-    await bazaar.has_channel(sats)
+        await auction.register(ticket)
+    await auction.has_channel(sats)
 
 
-async def test_two_tickets_go_into_one_batch(bazaar: Bazaar) -> None:
-    await bazaar.is_open()
-    before = len((await overview.status(bazaar.home))["batches"])
+async def test_two_tickets_go_into_one_batch(auction: ManualAuction) -> None:
+    await auction.is_open()
+    before = len((await overview.status(auction.home))["batches"])
     sizes = [next(_sizes), next(_sizes)]
-    tickets = [await bazaar.offer(sats) for sats in sizes]
+    tickets = [await auction.offer(sats) for sats in sizes]
     for ticket in tickets:
-        await bazaar.register(ticket)
+        await auction.register(ticket)
     for sats in sizes:
-        await bazaar.has_bid(sats)
+        await auction.has_bid(sats)
     for sats in sizes:
-        await bazaar.has_channel(sats)
-    assert len((await overview.status(bazaar.home))["batches"]) == before + 1
+        await auction.has_channel(sats)
+    assert len((await overview.status(auction.home))["batches"]) == before + 1
 
 
 @pytest.mark.parametrize(
@@ -139,78 +141,78 @@ async def test_two_tickets_go_into_one_batch(bazaar: Bazaar) -> None:
     ids="+".join,
 )
 async def test_whoever_dies_between_ticket_and_batch_the_channel_comes(
-    bazaar: Bazaar, killed: tuple[str, ...]
+    auction: ManualAuction, killed: tuple[str, ...]
 ) -> None:
-    sats = await bought(bazaar)
-    await bazaar.kill(*killed)
-    await bazaar.has_channel(sats)
-    await bazaar.is_open()
-    assert len(await bazaar.sold(sats)) == 1
+    sats = await bought(auction)
+    await auction.kill(*killed)
+    await auction.has_channel(sats)
+    await auction.is_open()
+    assert len(await auction.sold(sats)) == 1
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("killed", ["provider", "treasury"])
 async def test_a_bid_that_was_lost_is_made_when_the_buyers_poold_starts_again(
-    bazaar: Bazaar, killed: str
+    auction: ManualAuction, killed: str
 ) -> None:
     """The provider's poold tries once; the buyer's tells it again at its start.
 
     It dies between noting that the ticket is registered and signing its bid, for which
     it asks its lnd.
     """
-    await bazaar.is_open()
+    await auction.is_open()
     sats = next(_sizes)
-    ticket = await bazaar.offer(sats)
-    with bazaar.frozen("treasury"):
-        await bazaar.register(ticket)
-        await bazaar.has_ticket(ticket, "provider", "registered")
-        await bazaar.kill(killed)
-    await bazaar.is_open()
-    await bazaar.has_ticket(ticket, "provider", "registered")
-    await bazaar.kill("customer-pool")
-    await bazaar.has_channel(sats)
+    ticket = await auction.offer(sats)
+    with auction.frozen("treasury"):
+        await auction.register(ticket)
+        await auction.has_ticket(ticket, "provider", "registered")
+        await auction.kill(killed)
+    await auction.is_open()
+    await auction.has_ticket(ticket, "provider", "registered")
+    await auction.kill("customer-pool")
+    await auction.has_channel(sats)
 
 
 @pytest.mark.long
 async def test_a_bid_that_its_poold_has_stored_and_never_handed_on_is_withdrawn(
-    bazaar: Bazaar,
+    auction: ManualAuction,
 ) -> None:
     """poold 0.7.1 stores a bid once, and stops at its own record the next time.
 
     It dies after that record, while the auctioneer still asks the chain about it. No
     start of any poold helps: the ticket is over, and the market says so.
     """
-    await bazaar.is_open()
-    async with buying(bazaar, registering_takes_s=1) as market:
+    await auction.is_open()
+    async with buying(auction, registering_takes_s=1) as market:
         made = await market.offer("stuck", await priced(market, _REFUSED))
         assert isinstance(made, Ticket)
-        with bazaar.frozen("btcd"):
-            await bazaar.register(made.text)
-            await bazaar.has_order("provider", _REFUSED)
-            await bazaar.kill("provider")
-        await bazaar.is_open()
-        await bazaar.kill("customer-pool")
-        await bazaar.is_open()
+        with auction.frozen("btcd"):
+            await auction.register(made.text)
+            await auction.has_order("provider", _REFUSED)
+            await auction.kill("provider")
+        await auction.is_open()
+        await auction.kill("customer-pool")
+        await auction.is_open()
 
         async def broken() -> bool:
-            told = await market.progress([made.ref])
-            return told[made.ref].state is TicketState.BROKEN
+            progress = await market.progress([made.ref])
+            return progress[made.ref].state is TicketState.BROKEN
 
-        await bazaar.until("the ticket is seen to be broken", broken)
+        await auction.until("the ticket is seen to be broken", broken)
         assert await market.withdraw("stuck", made.ref)
-        told = await market.progress([made.ref])
-        assert told[made.ref].state is TicketState.CANCELLED
+        progress = await market.progress([made.ref])
+        assert progress[made.ref].state is TicketState.CANCELLED
 
 
 @pytest.mark.long
 async def test_a_poold_that_waits_for_channels_meets_a_new_auctioneer(
-    bazaar: Bazaar,
+    auction: ManualAuction,
 ) -> None:
     """It never reconnects by itself: nothing registered later would ever be filled."""
-    await bazaar.is_open()
-    await bazaar.kill("auctioneer")
-    sats = await bought(bazaar)
-    await bazaar.has_channel(sats)
+    await auction.is_open()
+    await auction.kill("auctioneer")
+    sats = await bought(auction)
+    await auction.has_channel(sats)
 
 
 class Dearer(Auctioneer, frozen=True, kw_only=True):
@@ -221,49 +223,49 @@ class Dearer(Auctioneer, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def other_terms(bazaar: Bazaar) -> AsyncIterator[None]:
-    usual = bazaar.auctioneer.daemon
+async def other_terms(auction: ManualAuction) -> AsyncIterator[None]:
+    usual = auction.auctioneer.daemon
     assert isinstance(usual, Auctioneer)
     fields = {each.name: getattr(usual, each.name) for each in values.fields(usual)}
     try:
         for daemon in (Dearer(**fields), usual):
-            bazaar.auctioneer.daemon = daemon
-            await bazaar.kill("auctioneer")
-            await bazaar.is_open()
+            auction.auctioneer.daemon = daemon
+            await auction.kill("auctioneer")
+            await auction.is_open()
             if daemon is not usual:
                 yield
     finally:
-        bazaar.auctioneer.daemon = usual
+        auction.auctioneer.daemon = usual
 
 
 @pytest.mark.long
 async def test_a_price_holds_although_the_auction_has_other_terms(
-    bazaar: Bazaar,
+    auction: ManualAuction,
 ) -> None:
-    await bazaar.is_open()
+    await auction.is_open()
     size = next(_sizes)
-    async with buying(bazaar) as market:
-        told = await priced(market, size)
+    async with buying(auction) as market:
+        answer = await priced(market, size)
         longer = await priced(market, size, lease_duration_blocks=4032)
-        async with other_terms(bazaar):
+        async with other_terms(auction):
             refused = await market.offer("a long one", longer)
             assert isinstance(refused, NoTicket)
             assert "invalid channel lease duration 4032" in refused.why
-            made = await market.offer("a dear one", told)
+            made = await market.offer("a dear one", answer)
             assert isinstance(made, Ticket)
-            await bazaar.register(made.text)
-            await bazaar.has_bid(size)
-            await bazaar.has_channel(size)
+            await auction.register(made.text)
+            await auction.has_bid(size)
+            await auction.has_channel(size)
             lease = (await market.progress([made.ref]))[made.ref].lease
             assert lease is not None
             assert lease.execution_fee == 1 + size * 9_000 // 1_000_000
 
 
-async def test_an_auction_that_hangs_is_away(bazaar: Bazaar) -> None:
-    await bazaar.is_open()
-    poold = Poold(reached(bazaar, "provider"), patience_s=1)
+async def test_an_auction_that_hangs_is_away(auction: ManualAuction) -> None:
+    await auction.is_open()
+    poold = Poold(reached(auction, "provider"), patience_s=1)
     account = PoolAccount(poold)
-    running = bazaar.auctioneer.running()
+    running = auction.auctioneer.running()
     assert running is not None
     processes.signal(running, signal.SIGSTOP)
     try:
@@ -276,7 +278,7 @@ async def test_an_auction_that_hangs_is_away(bazaar: Bazaar) -> None:
     async def answers() -> bool:
         return (await account.find()).can_buy
 
-    await bazaar.until("the auction answers again", answers)
+    await auction.until("the auction answers again", answers)
     await poold.close()
 
 
@@ -289,10 +291,10 @@ async def test_an_auction_that_hangs_is_away(bazaar: Bazaar) -> None:
     ],
 )
 async def test_what_the_auction_does_not_sell_makes_no_ticket_and_says_why(
-    bazaar: Bazaar, odd: dict[str, int], why: str
+    auction: ManualAuction, odd: dict[str, int], why: str
 ) -> None:
-    await bazaar.is_open()
-    async with buying(bazaar) as market:
+    await auction.is_open()
+    async with buying(auction) as market:
         wish = await priced(market, _REFUSED)
         channel = values.replace(wish.channel, **odd)  # type: ignore[arg-type]
         refused = await market.offer(why, values.replace(wish, channel=channel))
@@ -301,46 +303,46 @@ async def test_what_the_auction_does_not_sell_makes_no_ticket_and_says_why(
 
 
 async def test_a_bid_that_the_auction_does_not_take_is_seen_and_withdrawn(
-    bazaar: Bazaar,
+    auction: ManualAuction,
 ) -> None:
     """poold offers what its account cannot pay, and says so to nobody later."""
-    await bazaar.is_open()
-    async with buying(bazaar, registering_takes_s=1) as market:
+    await auction.is_open()
+    async with buying(auction, registering_takes_s=1) as market:
         wish = await priced(market, _REFUSED)
         dear = values.replace(wish, rate_fixed=2**31)
         made = await market.offer("too dear", dear)
         assert isinstance(made, Ticket)
-        await bazaar.register(made.text)
+        await auction.register(made.text)
 
         async def broken() -> bool:
-            told = await market.progress([made.ref])
-            return told[made.ref].state is TicketState.BROKEN
+            progress = await market.progress([made.ref])
+            return progress[made.ref].state is TicketState.BROKEN
 
-        await bazaar.until("the ticket is seen to be broken", broken)
+        await auction.until("the ticket is seen to be broken", broken)
         assert await market.withdraw("too dear", made.ref)
-        told = await market.progress([made.ref])
-        assert told[made.ref].state is TicketState.CANCELLED
+        progress = await market.progress([made.ref])
+        assert progress[made.ref].state is TicketState.CANCELLED
         await market.ready(wish)
 
 
-async def test_a_strangers_ticket_is_none_of_ours(bazaar: Bazaar) -> None:
+async def test_a_strangers_ticket_is_none_of_ours(auction: ManualAuction) -> None:
     """It lies in the provider's own list, and nothing becomes of it or of ours."""
-    await bazaar.is_open()
-    async with trader.connect(bazaar.access.pools["asker-pool"]) as stranger:
+    await auction.is_open()
+    async with trader.connect(auction.access.pools["asker-pool"]) as stranger:
         account = next(each for each in await stranger.accounts() if each.alive)
         foreign = await stranger.offer(account, _REFUSED, rate_fixed=1, blocks=2016)
-    async with trader.connect(bazaar.access.pools["provider"]) as provider:
+    async with trader.connect(auction.access.pools["provider"]) as provider:
         await provider.register(foreign)
-    async with buying(bazaar) as market:
+    async with buying(auction) as market:
         size = next(_sizes)
         made = await market.offer("ours", await priced(market, size))
         assert isinstance(made, Ticket)
-        await bazaar.register(made.text)
-        await bazaar.has_bid(size)
-        await bazaar.has_channel(size)
-        told = await market.progress([made.ref])
-        assert told[made.ref].state is TicketState.FILLED
-    stranger_poold = Poold(reached(bazaar, "asker-pool"))
+        await auction.register(made.text)
+        await auction.has_bid(size)
+        await auction.has_channel(size)
+        progress = await market.progress([made.ref])
+        assert progress[made.ref].state is TicketState.FILLED
+    stranger_poold = Poold(reached(auction, "asker-pool"))
     gone = trader_pb2.CancelSidecarRequest(sidecar_id=bytes.fromhex(ref_of(foreign)))
     await stranger_poold.call("CancelSidecar", gone)
     await stranger_poold.close()
@@ -348,10 +350,10 @@ async def test_a_strangers_ticket_is_none_of_ours(bazaar: Bazaar) -> None:
 
 @asynccontextmanager
 async def buying(
-    bazaar: Bazaar, *, registering_takes_s: float = 15
+    auction: ManualAuction, *, registering_takes_s: float = 15
 ) -> AsyncIterator[PoolMarket]:
     """Buy through the provider's poold, for nobody's orders."""
-    poold = Poold(reached(bazaar, "provider"), patience_s=5)
+    poold = Poold(reached(auction, "provider"), patience_s=5)
     yield PoolMarket(
         poold,
         PoolAccount(poold),
@@ -363,11 +365,13 @@ async def buying(
 
 
 @pytest.mark.long
-async def test_a_provider_without_an_account_gets_another(bazaar: Bazaar) -> None:
-    await bazaar.is_open()
-    async with trader.connect(bazaar.access.pools["provider"]) as provider:
+async def test_a_provider_without_an_account_gets_another(
+    auction: ManualAuction,
+) -> None:
+    await auction.is_open()
+    async with trader.connect(auction.access.pools["provider"]) as provider:
         (before,) = [each for each in await provider.accounts() if each.alive]
-    poold = Poold(reached(bazaar, "provider"))
+    poold = Poold(reached(auction, "provider"))
     fee = trader_pb2.OutputWithFee(fee_rate_sat_per_kw=500)
     close = trader_pb2.CloseAccountRequest(
         trader_key=bytes.fromhex(before.key), output_with_fee=fee
@@ -377,21 +381,21 @@ async def test_a_provider_without_an_account_gets_another(bazaar: Bazaar) -> Non
         # It has to be open: not while it waits for the blocks after a batch.
         return (await poold.call("CloseAccount", close)) is not None
 
-    await bazaar.until("the account is closed", closed)
+    await auction.until("the account is closed", closed)
     await poold.close()
 
     async def another() -> bool:
-        async with trader.connect(bazaar.access.pools["provider"]) as provider:
+        async with trader.connect(auction.access.pools["provider"]) as provider:
             return any(each.alive for each in await provider.accounts())
 
-    await bazaar.until("there is another account", another)
-    sats = await bought(bazaar)
-    await bazaar.has_channel(sats)
+    await auction.until("there is another account", another)
+    sats = await bought(auction)
+    await auction.has_channel(sats)
 
 
-async def test_the_commands_show_the_market(bazaar: Bazaar) -> None:
-    await bazaar.is_open()
-    found = await leyden(bazaar, "status", "--json")
+async def test_the_commands_show_the_market(auction: ManualAuction) -> None:
+    await auction.is_open()
+    found = await leyden(auction, "status", "--json")
     assert json.loads(found)["market"] == "open"
     assert [each["name"] for each in json.loads(found)["pools"]] == [
         "provider",
@@ -402,26 +406,26 @@ async def test_the_commands_show_the_market(bazaar: Bazaar) -> None:
     assert {each["name"] for each in json.loads(found)["pools"]} >= {
         each["pool"] for each in json.loads(found)["tickets"]
     }
-    assert len(json.loads(await leyden(bazaar, "asks", "--json"))["asks"]) >= 8
-    assert json.loads(await leyden(bazaar, "tick", "--json"))["channels"] == 0
+    assert len(json.loads(await leyden(auction, "asks", "--json"))["asks"]) >= 8
+    assert json.loads(await leyden(auction, "tick", "--json"))["channels"] == 0
     sats = next(_sizes)
-    ticket = await bazaar.offer(sats)
-    assert json.loads(await leyden(bazaar, "register", ticket, "--json")) == {
+    ticket = await auction.offer(sats)
+    assert json.loads(await leyden(auction, "register", ticket, "--json")) == {
         "registered": True
     }
-    await bazaar.has_channel(sats)
-    told = json.loads(await leyden(bazaar, "status", "--json"))["tickets"]
+    await auction.has_channel(sats)
+    body = json.loads(await leyden(auction, "status", "--json"))["tickets"]
     ref = ref_of(ticket)
-    ours = {each["pool"]: each["state"] for each in told if each["id"] == ref}
+    ours = {each["pool"]: each["state"] for each in body if each["id"] == ref}
     assert ours == {"provider": "completed", "customer-pool": "completed"}
-    refused = await leyden(bazaar, "register", "sidecar1harbour", code=2)
+    refused = await leyden(auction, "register", "sidecar1harbour", code=2)
     assert refused.count("\n") == 1
 
 
-async def leyden(bazaar: Bazaar, *words: str, code: int = 0) -> str:
+async def leyden(auction: ManualAuction, *words: str, code: int = 0) -> str:
     command = await asyncio.create_subprocess_exec(
         Path(sys.executable).with_name("leyden"),
-        *("dev", *words, "--home", str(bazaar.home)),
+        *("dev", *words, "--home", str(auction.home)),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )

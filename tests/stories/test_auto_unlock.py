@@ -15,10 +15,10 @@ import pytest
 import pytest_asyncio
 
 from leyden.base import processes
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.errors import NodeAway
 from tests.ports import free_port
-from tests.stories.town import LEYDEN, PASSWORD, Owned, Town
+from tests.stories.platform import LEYDEN, PASSWORD, Owned, RunningPlatform
 
 pytestmark = [
     pytest.mark.real,
@@ -41,8 +41,8 @@ async def answers(node: Owned) -> bool:
 class Care:
     """An unlocker on the customer's machine, and the nodes in its care."""
 
-    def __init__(self, town: Town, folder: Path) -> None:
-        self.town = town
+    def __init__(self, platform: RunningPlatform, folder: Path) -> None:
+        self.town = platform
         self.folder = folder
         self.nodes: list[Owned] = []
         self.port = free_port()
@@ -106,7 +106,7 @@ class Care:
         for node in self.nodes:
             await self.town.says(node, status)
 
-    def process(self, node: Owned) -> Identity:
+    def process(self, node: Owned) -> ProcessIdentity:
         """Return the node's lnd."""
         found = processes.holder(self.town.folder(node) / "claim")
         assert found is not None
@@ -119,55 +119,59 @@ class Care:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def care(town: Town, tmp_path: Path) -> AsyncIterator[Care]:
-    care = Care(town, tmp_path)
+async def care(platform: RunningPlatform, tmp_path: Path) -> AsyncIterator[Care]:
+    care = Care(platform, tmp_path)
     yield care
     await care.delete()
 
 
 @pytest.mark.timeout(600)
 async def test_stopped_killed_or_restarted_it_comes_back_unlocked(
-    town: Town, care: Care
+    platform: RunningPlatform, care: Care
 ) -> None:
     await care.create(1)
     (node,) = care.nodes
-    await town.says(node, "running")
+    await platform.says(node, "running")
     async with care.running():
-        await town.of(node, "POST", "/stop")
-        await town.says(node, "stopped")
-        await town.of(node, "POST", "/start")
-        await town.says(node, "running")
+        await platform.of(node, "POST", "/stop")
+        await platform.says(node, "stopped")
+        await platform.of(node, "POST", "/start")
+        await platform.says(node, "running")
 
         crashed = care.process(node)
         processes.signal(crashed, signal.SIGKILL)
-        await town.until("another lnd runs", lambda: another_runs(care, node, crashed))
-        await town.says(node, "running")
+        await platform.until(
+            "another lnd runs", lambda: another_runs(care, node, crashed)
+        )
+        await platform.says(node, "running")
 
-        await town.of(node, "POST", "/restart")
-        await town.until("it is restarted", lambda: told(care, node, "unlocked", 3))
-        await town.says(node, "running")
-    await town.until("all is delivered", lambda: all_delivered(town, node))
-    page = await town.of(node, "GET", "/webhooks/deliveries")
+        await platform.of(node, "POST", "/restart")
+        await platform.until(
+            "it is restarted", lambda: has_logged(care, node, "unlocked", 3)
+        )
+        await platform.says(node, "running")
+    await platform.until("all is delivered", lambda: all_delivered(platform, node))
+    page = await platform.of(node, "GET", "/webhooks/deliveries")
     statuses = [each["event"]["details"]["status"] for each in page["deliveries"]]
     assert statuses.count("waiting_unlock") == 3
     assert statuses.count("stopped") >= 2
-    assert not list(town.folder(node).rglob("*.macaroon")), "unlocked statelessly"
+    assert not list(platform.folder(node).rglob("*.macaroon")), "unlocked statelessly"
     said = care.said()
     assert base64.b64decode(PASSWORD).decode() not in said
 
 
-async def another_runs(care: Care, node: Owned, before: Identity) -> bool:
+async def another_runs(care: Care, node: Owned, before: ProcessIdentity) -> bool:
     found = processes.holder(care.town.folder(node) / "claim")
     return found not in {None, before}
 
 
-async def told(care: Care, node: Owned, word: str, times: int) -> bool:
+async def has_logged(care: Care, node: Owned, word: str, times: int) -> bool:
     lines = re.findall(rf"{word} .*{re.escape(node.endpoint)}", care.said())
     return len(lines) >= times
 
 
-async def all_delivered(town: Town, node: Owned) -> bool:
-    page = await town.of(node, "GET", "/webhooks/deliveries")
+async def all_delivered(platform: RunningPlatform, node: Owned) -> bool:
+    page = await platform.of(node, "GET", "/webhooks/deliveries")
     return all(
         each["status"] in {"delivered", "superseded"} for each in page["deliveries"]
     )
@@ -177,17 +181,17 @@ async def all_delivered(town: Town, node: Owned) -> bool:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("number", [3, 20])
 async def test_after_the_machine_went_down_all_come_back_unlocked_in_turns(
-    town: Town, care: Care, number: int
+    platform: RunningPlatform, care: Care, number: int
 ) -> None:
     await care.create(number)
     await care.all_say("running")
-    await town.kill()
+    await platform.kill()
     for node in care.nodes:  # and with the platform goes every node, as in a power cut
         processes.signal(care.process(node), signal.SIGKILL)
     memory = Memory(care)
     async with care.running():
         measuring = asyncio.create_task(memory.measure())
-        await town.up()
+        await platform.up()
         await care.all_say("running")
         measuring.cancel()
     processors = os.cpu_count() or 1

@@ -27,7 +27,7 @@ from leyden_workshop.devnet import (
 from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.hosted import Hosted, hosted
 from tests.programs import built
-from tests.stories.town import LEYDEN, Refused, Town
+from tests.stories.platform import LEYDEN, Refused, RunningPlatform
 
 pytestmark = [
     pytest.mark.real,
@@ -45,15 +45,15 @@ PAGE = (Path(__file__).parents[2] / "docs" / "channels.md").read_text()
 class Purchase:
     """One order, from both sides."""
 
-    def __init__(self, town: Town, order: dict[str, Any]) -> None:
-        self.town = town
+    def __init__(self, platform: RunningPlatform, order: dict[str, Any]) -> None:
+        self.town = platform
         self.order = order
 
     @classmethod
-    async def made(cls, town: Town, **wish: int) -> "Purchase":
-        await town.opens()
+    async def made(cls, platform: RunningPlatform, **wish: int) -> "Purchase":
+        await platform.opens()
         wish = {"capacity": CAPACITY, **wish}
-        return cls(town, await town.api("POST", "/flow/create", wish))
+        return cls(platform, await platform.api("POST", "/flow/create", wish))
 
     async def status(self) -> str:
         wish = {"order_id": self.order["order_id"]}
@@ -61,10 +61,10 @@ class Purchase:
         return str(self.order["status"])
 
     async def becomes(self, wanted: str, *, seconds: float = 100) -> None:
-        async def there() -> bool:
+        async def is_reached() -> bool:
             return await self.status() == wanted
 
-        await self.town.until(f"the order is {wanted}", there, seconds=seconds)
+        await self.town.until(f"the order is {wanted}", is_reached, seconds=seconds)
 
     async def pay(self) -> None:
         """Pay over Lightning, and wait for the ticket."""
@@ -84,91 +84,95 @@ class Purchase:
         return answer
 
 
-async def proved(town: Town) -> None:
-    assert "the books are right" in await town.run("verify")
+async def proved(platform: RunningPlatform) -> None:
+    assert "the books are right" in await platform.run("verify")
 
 
-async def test_it_is_paid_on_the_chain(market_town: Town) -> None:
-    await market_town.opens()
-    await market_town.spend_credit()
-    bought = await Purchase.made(market_town)
+async def test_it_is_paid_on_the_chain(trading_platform: RunningPlatform) -> None:
+    await trading_platform.opens()
+    await trading_platform.spend_credit()
+    bought = await Purchase.made(trading_platform)
     due = bought.order["amount_due"]
-    await trading.send(market_town.home, bought.order["onchain_address"], due)
-    await actions.mine(market_town.home, 1)
+    await trading.send(trading_platform.home, bought.order["onchain_address"], due)
+    await actions.mine(trading_platform.home, 1)
     await bought.becomes("created")
     await bought.register()
     await bought.becomes("filled")
-    await proved(market_town)
+    await proved(trading_platform)
 
 
-async def test_credit_pays_and_the_answer_carries_the_ticket(market_town: Town) -> None:
-    await market_town.opens()
-    await market_town.run(
+async def test_credit_pays_and_the_answer_carries_the_ticket(
+    trading_platform: RunningPlatform,
+) -> None:
+    await trading_platform.opens()
+    await trading_platform.run(
         *("account", "correct", "--kind", "credit", "--amount", "50000"),
-        *("--organization", market_town.facts["organization_id"]),
+        *("--organization", trading_platform.facts["organization_id"]),
         *("--reason", "a present"),
     )
-    bought = await Purchase.made(market_town)
+    bought = await Purchase.made(trading_platform)
     assert bought.order["sidecar_ticket"].startswith("sidecar1")
     assert bought.order["lightning_invoice"] == ""
     await bought.register()
     await bought.becomes("filled")
-    await proved(market_town)
-    await market_town.spend_credit()
+    await proved(trading_platform)
+    await trading_platform.spend_credit()
 
 
 async def test_a_ticket_nobody_registered_is_cancelled_for_credit(
-    market_town: Town,
+    trading_platform: RunningPlatform,
 ) -> None:
-    await market_town.spend_credit()
-    bought = await Purchase.made(market_town)
+    await trading_platform.spend_credit()
+    bought = await Purchase.made(trading_platform)
     due = bought.order["amount_due"]
     await bought.pay()
     cancelled = await bought.cancel()
     assert cancelled["credit_refund"] == due
     assert await bought.cancel() == cancelled
-    assert await market_town.credit() == due
+    assert await trading_platform.credit() == due
     await bought.register()  # in vain: poold at the other end does not respond
     assert (await bought.cancel())["credit_refund"] == due
     assert await bought.status() == "cancelled"
-    assert (await overview.status(market_town.home))["bids"] == []
-    await proved(market_town)
-    await market_town.spend_credit()
+    assert (await overview.status(trading_platform.home))["bids"] == []
+    await proved(trading_platform)
+    await trading_platform.spend_credit()
 
 
-async def test_a_submitted_order_is_cancelled_with_its_bid(market_town: Town) -> None:
-    await market_town.spend_credit()
-    bought = await Purchase.made(market_town, **NOBODY_SELLS)
+async def test_a_submitted_order_is_cancelled_with_its_bid(
+    trading_platform: RunningPlatform,
+) -> None:
+    await trading_platform.spend_credit()
+    bought = await Purchase.made(trading_platform, **NOBODY_SELLS)
     due = bought.order["amount_due"]
     await bought.pay()
     await bought.register()
     await bought.becomes("submitted", seconds=30)
     assert len(bought.order["order_nonce"]) == 64
     assert (await bought.cancel())["credit_refund"] == due
-    assert (await overview.status(market_town.home))["bids"] == []
-    await proved(market_town)
-    await market_town.spend_credit()
+    assert (await overview.status(trading_platform.home))["bids"] == []
+    await proved(trading_platform)
+    await trading_platform.spend_credit()
 
 
 async def test_a_cancel_against_a_batch_is_a_credit_or_a_channel(
-    market_town: Town,
+    trading_platform: RunningPlatform,
 ) -> None:
-    await market_town.spend_credit()
-    bought = await Purchase.made(market_town)
+    await trading_platform.spend_credit()
+    bought = await Purchase.made(trading_platform)
     await bought.pay()
     await bought.register()
     await bought.becomes("submitted", seconds=30)
-    batch = asyncio.create_task(trading.tick(market_town.home))
+    batch = asyncio.create_task(trading.tick(trading_platform.home))
     answer = await until_known(bought)
     await batch
     if answer == "cancelled":
-        assert await market_town.credit() == bought.order["total_fee"]
+        assert await trading_platform.credit() == bought.order["total_fee"]
     else:
         assert answer == "409"
         await bought.becomes("filled")
         assert await bought.left_by_the_auction()
-    await proved(market_town)
-    await market_town.spend_credit()
+    await proved(trading_platform)
+    await trading_platform.spend_credit()
 
 
 async def until_known(bought: Purchase) -> str:
@@ -191,217 +195,227 @@ async def until_known(bought: Purchase) -> str:
         pytest.param("treasury", marks=pytest.mark.long),
     ],
 )
-async def test_a_daemon_that_is_killed_goes_on(market_town: Town, name: str) -> None:
-    await market_town.spend_credit()
-    bought = await Purchase.made(market_town)
+async def test_a_daemon_that_is_killed_goes_on(
+    trading_platform: RunningPlatform, name: str
+) -> None:
+    await trading_platform.spend_credit()
+    bought = await Purchase.made(trading_platform)
     await bought.pay()
-    folder = access.folder(market_town.home) / name
+    folder = access.folder(trading_platform.home) / name
     running = processes.holder(claim(folder))
     assert running is not None
     processes.signal(running, signal.SIGKILL)
     await processes.exited(running)
-    await market_town.opens()
+    await trading_platform.opens()
     await bought.register()
     await bought.becomes("filled")
-    await proved(market_town)
+    await proved(trading_platform)
 
 
 @pytest.mark.long
-async def test_a_corporate_account_pays_later(market_town: Town) -> None:
-    await market_town.spend_credit()
-    whose = ("--organization", market_town.facts["organization_id"])
-    await market_town.run("account", "open", *whose, "--limit", "100000")
-    bought = await Purchase.made(market_town)
+async def test_a_corporate_account_pays_later(
+    trading_platform: RunningPlatform,
+) -> None:
+    await trading_platform.spend_credit()
+    whose = ("--organization", trading_platform.facts["organization_id"])
+    await trading_platform.run("account", "open", *whose, "--limit", "100000")
+    bought = await Purchase.made(trading_platform)
     assert bought.order["sidecar_ticket"].startswith("sidecar1")
     await bought.register()
     await bought.becomes("filled")
-    owed = -int((await market_town.api("GET", "/flow/balance"))["balance"])
+    owed = -int((await trading_platform.api("GET", "/flow/balance"))["balance"])
     left = bought.order["total_fee"] - owed
     assert 0 < left < bought.order["pool_fee"]  # lowers the bill
-    assert await market_town.credit() == 0
-    second = await Purchase.made(market_town)
+    assert await trading_platform.credit() == 0
+    second = await Purchase.made(trading_platform)
     assert (await second.cancel())["credit_refund"] == 0
-    assert -int((await market_town.api("GET", "/flow/balance"))["balance"]) == owed
-    await market_town.run("account", "close", *whose)
-    await market_town.run(
+    assert -int((await trading_platform.api("GET", "/flow/balance"))["balance"]) == owed
+    await trading_platform.run("account", "close", *whose)
+    await trading_platform.run(
         *("account", "correct", *whose, "--kind", "settled"),
         *("--amount", str(owed), "--reason", "paid by hand"),
     )
-    await proved(market_town)
+    await proved(trading_platform)
 
 
 @pytest.mark.long
-async def test_nothing_is_sold_beyond_what_the_provider_has(market_town: Town) -> None:
+async def test_nothing_is_sold_beyond_what_the_provider_has(
+    trading_platform: RunningPlatform,
+) -> None:
     """Tickets that nobody registered count: poold sets nothing aside for them."""
-    town = market_town
-    await town.spend_credit()
-    await town.run(
+    platform = trading_platform
+    await platform.spend_credit()
+    await platform.run(
         *("account", "correct", "--kind", "credit", "--amount", "400000000"),
-        *("--organization", town.facts["organization_id"], "--reason", "a present"),
+        *("--organization", platform.facts["organization_id"], "--reason", "a present"),
     )
-    bought = [await Purchase.made(town, **DEAREST)]
+    bought = [await Purchase.made(platform, **DEAREST)]
     with pytest.raises(Refused) as refused:
         while len(bought) < 12:
-            order = await town.api("POST", "/flow/create", DEAREST)
-            bought.append(Purchase(town, order))
+            order = await platform.api("POST", "/flow/create", DEAREST)
+            bought.append(Purchase(platform, order))
     assert str(refused.value) == SOLD_OUT
     assert 7 <= len(bought) <= 9
-    small = await Purchase.made(town)  # there is still room for a small one
+    small = await Purchase.made(platform)  # there is still room for a small one
     for each in (small, *bought):
         assert each.order["sidecar_ticket"].startswith("sidecar1")
         assert (await each.cancel())["status"] == "cancelled"
-    again = await Purchase.made(town, **DEAREST)
+    again = await Purchase.made(platform, **DEAREST)
     await again.cancel()
-    assert await town.credit() == 400_000_000
-    await proved(town)
-    await town.spend_credit()
+    assert await platform.credit() == 400_000_000
+    await proved(platform)
+    await platform.spend_credit()
 
 
 async def test_of_two_who_register_a_ticket_one_gets_the_channel(
-    market_town: Town,
+    trading_platform: RunningPlatform,
 ) -> None:
-    await market_town.spend_credit()
-    bought = await Purchase.made(market_town, capacity=600_000)
+    await trading_platform.spend_credit()
+    bought = await Purchase.made(trading_platform, capacity=600_000)
     await bought.pay()
     await bought.register()
-    network = access.load(market_town.home)
+    network = access.load(trading_platform.home)
     async with trader.connect(network.pools["asker-pool"]) as other:
         await other.register(bought.order["sidecar_ticket"])
     await bought.becomes("filled")
 
-    async def there() -> bool:
+    async def is_reached() -> bool:
         async with wallet.opened(network.lnds["customer"]) as customer:
             sizes = [each["capacity"] for each in await customer.channels()]
         return sizes.count("600000") == 1
 
-    await market_town.until("the first one has the channel", there)
-    await proved(market_town)
+    await trading_platform.until("the first one has the channel", is_reached)
+    await proved(trading_platform)
 
 
-async def test_a_platform_that_dies_at_every_step_goes_on(market_town: Town) -> None:
-    town = market_town
-    await town.spend_credit()
-    bought = await Purchase.made(town, **NOBODY_SELLS)
-    await town.kill()
+async def test_a_platform_that_dies_at_every_step_goes_on(
+    trading_platform: RunningPlatform,
+) -> None:
+    platform = trading_platform
+    await platform.spend_credit()
+    bought = await Purchase.made(platform, **NOBODY_SELLS)
+    await platform.kill()
     paying = asyncio.create_task(
-        trading.pay(town.home, bought.order["lightning_invoice"])
+        trading.pay(platform.home, bought.order["lightning_invoice"])
     )
-    await town.up()
+    await platform.up()
     await bought.becomes("created")  # paid while nobody listened
     await paying
-    await town.kill()
+    await platform.kill()
     await bought.register()  # and registered
-    await town.up()
+    await platform.up()
     await bought.becomes("submitted")
-    await town.kill()
-    await town.up()
+    await platform.kill()
+    await platform.up()
     assert await bought.status() == "submitted"
     due = bought.order["amount_due"]
     assert (await bought.cancel())["credit_refund"] == due
-    await proved(town)
-    await town.spend_credit()
+    await proved(platform)
+    await platform.spend_credit()
 
 
 async def test_a_platform_that_dies_while_its_ticket_is_made_makes_another(
-    market_town: Town,
+    trading_platform: RunningPlatform,
 ) -> None:
     """Whether poold made the first one nobody knows: nobody has seen it."""
-    town = market_town
-    await town.spend_credit()
-    bought = await Purchase.made(town)
-    provider = processes.holder(claim(access.folder(town.home) / "provider"))
+    platform = trading_platform
+    await platform.spend_credit()
+    bought = await Purchase.made(platform)
+    provider = processes.holder(claim(access.folder(platform.home) / "provider"))
     assert provider is not None
     processes.signal(provider, signal.SIGSTOP)
     try:
         paying = asyncio.create_task(
-            trading.pay(town.home, bought.order["lightning_invoice"])
+            trading.pay(platform.home, bought.order["lightning_invoice"])
         )
         await bought.becomes("creating", seconds=30)
-        await town.kill()
+        await platform.kill()
     finally:
         processes.signal(provider, signal.SIGCONT)
-    await town.up()
+    await platform.up()
     await bought.becomes("created")
     await paying
     await bought.register()
     await bought.becomes("filled")
     assert await bought.left_by_the_auction()
-    await proved(town)
+    await proved(platform)
 
 
 async def test_an_operator_keeps_the_account_by_the_commands_of_the_page(
-    market_town: Town,
+    trading_platform: RunningPlatform,
 ) -> None:
-    town = market_town
-    told = re.findall(r"^leyden (pool (?:open|status|deposit).*)$", PAGE, re.MULTILINE)
-    open_, status, deposit = (shlex.split(line) for line in told)
-    await town.opens()
-    before = json.loads(await town.run(*status, "--json"))
-    opened = json.loads(await town.run(*open_, "--json"))
+    platform = trading_platform
+    answer = re.findall(
+        r"^leyden (pool (?:open|status|deposit).*)$", PAGE, re.MULTILINE
+    )
+    open_, status, deposit = (shlex.split(line) for line in answer)
+    await platform.opens()
+    before = json.loads(await platform.run(*status, "--json"))
+    opened = json.loads(await platform.run(*open_, "--json"))
     assert (opened["state"], opened["sats"]) == ("pending_open", 10_000_000)
 
     async def deposited() -> bool:
         # It has to be open: not while it waits for the blocks after a batch.
-        await actions.mine(town.home, 6)
+        await actions.mine(platform.home, 6)
         try:
-            await town.run(*deposit)
+            await platform.run(*deposit)
         except AssertionError:
             return False
         return True
 
-    await town.until("more is deposited", deposited)
+    await platform.until("more is deposited", deposited)
 
-    async def there() -> bool:
-        await actions.mine(town.home, 6)
-        now = json.loads(await town.run(*status, "--json"))
+    async def is_reached() -> bool:
+        await actions.mine(platform.home, 6)
+        now = json.loads(await platform.run(*status, "--json"))
         return bool(
             now["sats"] == before["sats"] + 5_000_000 and now["state"] == "open"
         )
 
-    await town.until("it is there", there)
-    await town.opens()
-    await proved(town)
+    await platform.until("it is there", is_reached)
+    await platform.opens()
+    await proved(platform)
 
 
 @pytest.mark.parametrize(
     "version", ["v0.20.2-beta", pytest.param("v0.21.2-beta", marks=pytest.mark.long)]
 )
 async def test_a_hosted_node_gets_its_channel_and_receives_through_it(
-    market_town: Town, version: str, tmp_path: Path
+    trading_platform: RunningPlatform, version: str, tmp_path: Path
 ) -> None:
     """By the commands that a buyer is told to use."""
-    await market_town.spend_credit()
+    await trading_platform.spend_credit()
     built(f"lnd {version}")
-    bought = await Purchase.made(market_town, capacity=800_000)
+    bought = await Purchase.made(trading_platform, capacity=800_000)
     await bought.pay()
     programs = await installed(tmp_path)
     async with (
-        calling(market_town.home) as call,
+        calling(trading_platform.home) as call,
         hosted(
-            market_town.home, call, program=programs["poold"], version=version
+            trading_platform.home, call, program=programs["poold"], version=version
         ) as buyer,
     ):
-        told = re.findall(r"^pool (sidecar .+)$", PAGE, re.MULTILINE)
-        register, list_ = (shlex.split(line) for line in told)
+        answer = re.findall(r"^pool (sidecar .+)$", PAGE, re.MULTILINE)
+        register, list_ = (shlex.split(line) for line in answer)
         assert register.pop() == "sidecar1..."
         tell = Pool(programs["pool"], buyer.pool)
         await tell(*register, bought.order["sidecar_ticket"])
         await bought.becomes("filled")
         assert '"completed"' in await tell(*list_)
-        await market_town.until("the channel is active", lambda: active(buyer))
+        await trading_platform.until("the channel is active", lambda: active(buyer))
         channel = next(
             each for each in await buyer.channels() if each["capacity"] == "800000"
         )
         assert not channel["private"]
-        await receiving.receive(market_town.home, buyer, channel)
-        await market_town.run("dev", "pay", await buyer.invoice(5_000))
-    await proved(market_town)
+        await receiving.receive(trading_platform.home, buyer, channel)
+        await trading_platform.run("dev", "pay", await buyer.invoice(5_000))
+    await proved(trading_platform)
 
 
 async def installed(home: Path) -> dict[str, Path]:
     """Install poold and its command as buyers are told to."""
     built("poold", "pool")
-    (told,) = re.findall(
+    (answer,) = re.findall(
         r"^```sh\n(leyden daemons .+?)^```$",
         PAGE,
         re.DOTALL | re.MULTILINE,
@@ -412,7 +426,7 @@ async def installed(home: Path) -> dict[str, Path]:
         "LEYDEN_CACHE": str(default_cache(os.environ)),
     }
     command = await asyncio.create_subprocess_exec(
-        *("sh", "-euc", told),
+        *("sh", "-euc", answer),
         env=environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -10,7 +10,7 @@ from playwright.async_api import Page
 from leyden_workshop.devnet import access, wallet
 from tests.base.pages.screen import Screen, chromium
 from tests.programs import needs
-from tests.stories.town import Town
+from tests.stories.platform import RunningPlatform
 
 pytestmark = [
     pytest.mark.real,
@@ -21,7 +21,7 @@ pytestmark = [
 
 PATIENCE_MS = 120_000
 TEN_MINUTES = 600
-MOST_CLICKS = 6  # from the sign-in to a channel that is there
+MAX_CLICKS = 6  # from the sign-in to a channel that is there
 
 
 @dataclass
@@ -43,39 +43,41 @@ class Hand:
         return text
 
 
-async def shown_and_open(town: Town, page: Page) -> tuple[str, dict[str, Any]]:
+async def shown_and_open(
+    platform: RunningPlatform, page: Page
+) -> tuple[str, dict[str, Any]]:
     """Return the order's page, and the channel there as the customer's node has it.
 
     Published, it takes some blocks until it is open.
     """
-    customer = access.load(town.home).lnds["customer"]
+    customer = access.load(platform.home).lnds["customer"]
     found: list[tuple[str, dict[str, Any]]] = []
 
-    async def there() -> bool:
-        await town.run("dev", "mine", "1")
+    async def is_reached() -> bool:
+        await platform.run("dev", "mine", "1")
         order = await page.inner_text("main")
         async with wallet.opened(customer) as node:
             every = await node.channels()
         found[:] = [(order, each) for each in every if each["channel_point"] in order]
         return bool(found)
 
-    await town.until("the node has the channel", there, seconds=60)
+    await platform.until("the node has the channel", is_reached, seconds=60)
     (only,) = found
     return only
 
 
 async def test_a_person_orders_pays_and_watches_the_channel_come(
-    market_town: Town,
+    trading_platform: RunningPlatform,
 ) -> None:
-    town = market_town
-    await town.opens()
-    await town.spend_credit()
-    customer = access.load(town.home).lnds["customer"]
+    platform = trading_platform
+    await platform.opens()
+    await platform.spend_credit()
+    customer = access.load(platform.home).lnds["customer"]
     async with wallet.opened(customer) as node:
         chosen = await node.key()
     began = time.monotonic()
-    login = town.facts["dashboard_login"]
-    base = town.facts["dashboard_url"].removesuffix("/app/")
+    login = platform.facts["dashboard_login"]
+    base = platform.facts["dashboard_url"].removesuffix("/app/")
     async with chromium() as browser:
         context = await browser.new_context()  # a fresh profile
         await context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -92,38 +94,38 @@ async def test_a_person_orders_pays_and_watches_the_channel_come(
         await page.wait_for_selector("#quote dd:has-text('5,000 sat')")  # our own fee
         assert "come back to you" in await page.inner_text("#quote")
         await hand.click("button:has-text('Place order')")
-        await town.run("dev", "pay", await hand.copied("Copy invoice"))
+        await platform.run("dev", "pay", await hand.copied("Copy invoice"))
         # The node that is to have the channel registers the ticket.
         await page.wait_for_selector("#ticket")
-        await town.run("dev", "register", await hand.copied("Copy ticket"))
+        await platform.run("dev", "register", await hand.copied("Copy ticket"))
 
         async def filled() -> bool:
-            await town.run("dev", "mine", "1")
+            await platform.run("dev", "mine", "1")
             return await page.locator(".state-filled").count() > 0
 
-        await town.until("the page shows the channel", filled, seconds=120)
-        assert hand.clicks <= MOST_CLICKS
+        await platform.until("the page shows the channel", filled, seconds=120)
+        assert hand.clicks <= MAX_CLICKS
         assert await page.locator("ol.timeline li").all_inner_texts() != []
         assert time.monotonic() - began < TEN_MINUTES
-        order, channel = await shown_and_open(town, page)
+        order, channel = await shown_and_open(platform, page)
         for shown in (chosen, channel["remote_pubkey"], "block "):
             assert shown in order, order
         assert "came back to you" in order
         assert await screen.grave_faults() == []
-        left = await town.credit()
+        left = await platform.credit()
         await page.click("a.button:has-text('Transactions')")
         shown = await page.inner_text("main")
         assert "Unused fee" in shown
         assert f"{left:,} sat" in shown
         await see_the_treasury(screen)
     assert screen.complaints == []
-    assert "the books are right" in await town.run("verify")
+    assert "the books are right" in await platform.run("verify")
 
 
 async def see_the_treasury(screen: Screen) -> None:
     """Look at a real treasury, and a real account."""
     await screen.go("/app/operator/money")
     shown = await screen.page.inner_text("main")
-    for seen in ("On-chain balance", "Local balance in channels", "Expires in"):
-        assert seen in shown, shown
+    for found in ("On-chain balance", "Local balance in channels", "Expires in"):
+        assert found in shown, shown
     assert await screen.grave_faults() == []

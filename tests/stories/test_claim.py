@@ -14,14 +14,14 @@ import pytest_asyncio
 from leyden.base import processes
 from leyden.base.processes.daemons import claim as claim_file
 from leyden.client import macaroons
-from leyden.customer.claim.state import Claim, Kept
+from leyden.customer.claim.state import ClaimFolder, TicketClaim
 from leyden.errors import LeydenError
 from leyden.lnd.trust import trusting
-from leyden.nodes.lnd.client import Lnd, connect
+from leyden.nodes.lnd.client import LndClient, connect
 from leyden_workshop.devnet import trading
 from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.hosted_node import HostedNode
-from tests.stories.town import LEYDEN, Town
+from tests.stories.platform import LEYDEN, RunningPlatform
 
 pytestmark = [
     pytest.mark.real,
@@ -34,9 +34,11 @@ NOBODY_SELLS = {"bps": 1}  # for so little
 class Claimant:
     """The owner of a hosted node, and the commands typed on their machine."""
 
-    def __init__(self, town: Town, node: HostedNode, lnd: Lnd, folder: Path) -> None:
-        self.town, self.node, self._lnd = town, node, lnd
-        self._environment = {**town.environment, "XDG_STATE_HOME": str(folder)}
+    def __init__(
+        self, platform: RunningPlatform, node: HostedNode, lnd: LndClient, folder: Path
+    ) -> None:
+        self.town, self.node, self._lnd = platform, node, lnd
+        self._environment = {**platform.environment, "XDG_STATE_HOME": str(folder)}
         self._admin = folder / "admin.macaroon"
         self._admin.write_bytes(bytes.fromhex(node.macaroon))
 
@@ -49,8 +51,8 @@ class Claimant:
         await trading.pay(self.town.home, made["lightning_invoice"])
         return str(made["order_id"])
 
-    def kept(self, order_id: str) -> Kept:
-        return Kept(order_id, self._environment)
+    def claim_folder(self, order_id: str) -> ClaimFolder:
+        return ClaimFolder(order_id, self._environment)
 
     async def type(self, order_id: str) -> Process:
         return await asyncio.create_subprocess_exec(
@@ -90,8 +92,8 @@ class Claimant:
         return await self._lnd.call(method, path, body, macaroon=macaroon)
 
     async def root_keys(self) -> set[str]:
-        told = await self.call("GET", "/v1/macaroon/ids")
-        return {str(each) for each in told["root_key_ids"]}
+        answer = await self.call("GET", "/v1/macaroon/ids")
+        return {str(each) for each in answer["root_key_ids"]}
 
     async def channels(self) -> set[str]:
         pending = await self.call("GET", "/v1/channels/pending")
@@ -105,23 +107,25 @@ class Claimant:
         return found
 
     async def poold_is_gone(self, order_id: str) -> None:
-        place = claim_file(self.kept(order_id).folder)
+        position = claim_file(self.claim_folder(order_id).folder)
 
         async def gone() -> bool:
-            return processes.holder(place) is None
+            return processes.holder(position) is None
 
         await self.town.until("poold has ended", gone)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def claimant(market_town: Town, tmp_path: Path) -> AsyncIterator[Claimant]:
-    await market_town.opens()
-    async with calling(market_town.home) as call:
-        node = HostedNode(market_town.home, call, "")
+async def claimant(
+    trading_platform: RunningPlatform, tmp_path: Path
+) -> AsyncIterator[Claimant]:
+    await trading_platform.opens()
+    async with calling(trading_platform.home) as call:
+        node = HostedNode(trading_platform.home, call, "")
         await node.open()
-        trusted = Path(market_town.facts["ca_path"]).read_text()
+        trusted = Path(trading_platform.facts["ca_path"]).read_text()
         async with connect(node.rest, trusting(trusted)) as lnd:
-            yield Claimant(market_town, node, lnd, tmp_path)
+            yield Claimant(trading_platform, node, lnd, tmp_path)
 
 
 async def test_a_ticket_becomes_a_channel_of_a_hosted_node(claimant: Claimant) -> None:
@@ -129,11 +133,11 @@ async def test_a_ticket_becomes_a_channel_of_a_hosted_node(claimant: Claimant) -
     order_id = await claimant.order()
     code, printed, said = await claimant.claim(order_id)
     assert code == 0, said
-    told = json.loads(printed)
-    assert told["channel_point"] in await claimant.channels()
-    assert (await claimant.status(order_id))["channel_point"] == told["channel_point"]
+    body = json.loads(printed)
+    assert body["channel_point"] in await claimant.channels()
+    assert (await claimant.status(order_id))["channel_point"] == body["channel_point"]
     assert await claimant.root_keys() == before
-    assert not claimant.kept(order_id).folder.exists()
+    assert not claimant.claim_folder(order_id).folder.exists()
     code, _, said = await claimant.claim(order_id)
     assert (code, "its channel is" in said) == (5, True)
     assert "the books are right" in await claimant.town.run("verify")
@@ -147,13 +151,13 @@ async def test_a_claim_that_is_killed_goes_on(claimant: Claimant) -> None:
     await refuses_what_poold_never_calls(claimant, order_id)
     killed.send_signal(signal.SIGKILL)
     await killed.communicate()
-    kept = claimant.kept(order_id)
-    first = kept.load()
+    stored = claimant.claim_folder(order_id)
+    first = stored.load()
     assert first is not None
     assert await claimant.root_keys() == before | {str(first.root_key)}
     await claimant.poold_is_gone(order_id)  # its bridge to lnd has ended
     stopped = await claimant.typed_until("waiting for a seller", order_id)
-    second = kept.load()
+    second = stored.load()
     assert second is not None
     assert await claimant.root_keys() == before | {str(second.root_key)}
     code, _, said = await claimant.claim(order_id)
@@ -163,23 +167,23 @@ async def test_a_claim_that_is_killed_goes_on(claimant: Claimant) -> None:
     assert stopped.returncode == 130
     assert await claimant.root_keys() == before
     await claimant.poold_is_gone(order_id)
-    assert kept.load() == Claim(node_id=claimant.node.node_id)
+    assert stored.load() == TicketClaim(node_id=claimant.node.node_id)
     await claimant.town.api("POST", "/flow/cancel", {"order_id": order_id})
     code, _, said = await claimant.claim(order_id)
     assert (code, "the order is cancelled" in said) == (5, True), said
-    assert not kept.folder.exists()
+    assert not stored.folder.exists()
 
 
 async def refuses_what_poold_never_calls(claimant: Claimant, order_id: str) -> None:
     """Whoever has poold's macaroon can neither pay nor send, open, close or bake."""
-    running = processes.holder(claim_file(claimant.kept(order_id).folder))
+    running = processes.holder(claim_file(claimant.claim_folder(order_id).folder))
     assert running is not None
-    (place,) = (
+    (position,) = (
         word.partition("=")[2]
         for word in processes.command_line(running)
         if word.startswith("--lnd.macaroonpath=")
     )
-    macaroon = Path(place).read_bytes().hex()
+    macaroon = Path(position).read_bytes().hex()
     (expires,) = macaroons.parse(macaroon).caveats
     assert expires.startswith("time-before ")
     assert await claimant.call("GET", "/v1/getinfo", macaroon=macaroon)
@@ -202,4 +206,4 @@ async def test_only_a_paid_ticket_is_claimed(claimant: Claimant) -> None:
     code, _, said = await claimant.claim(made["order_id"])
     assert (code, "pay the order first" in said) == (5, True), said
     await claimant.town.api("POST", "/flow/cancel", {"order_id": made["order_id"]})
-    assert not claimant.kept(made["order_id"]).folder.exists()
+    assert not claimant.claim_folder(made["order_id"]).folder.exists()

@@ -17,11 +17,11 @@ from leyden.errors import Away, Conflict, Refused
 from leyden_workshop.devnet import access, trading, wallet
 from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.hosted import owned
-from leyden_workshop.devnet.lnd import Lnd, access_for
-from leyden_workshop.devnet.supervision import Keeper
+from leyden_workshop.devnet.lnd import LndDaemon, access_for
+from leyden_workshop.devnet.supervision import SupervisingKeeper
 from tests.ports import free_ports
+from tests.stories.platform import RunningPlatform
 from tests.stories.test_first_channel import _STEP
-from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,
@@ -30,28 +30,30 @@ pytestmark = [
 ]
 
 
-async def played(town: Town, *words: str) -> dict[str, Any]:
+async def played(platform: RunningPlatform, *words: str) -> dict[str, Any]:
     """Play the story, and hold what it tells against what the platform says."""
-    told = await town.run("dev", "scenario", "direct-channel", *words, "--json")
-    lines = told[: told.index("{")].splitlines()
+    printed = await platform.run("dev", "scenario", "direct-channel", *words, "--json")
+    lines = printed[: printed.index("{")].splitlines()
     assert [line for line in lines if not _STEP.match(line)] == [], "nothing of a log's"
-    story: dict[str, Any] = json.loads(told[told.index("{") :])
+    story: dict[str, Any] = json.loads(printed[printed.index("{") :])
     wish = {"order_id": story["order_id"]}
-    order: dict[str, Any] = await town.api(
-        *("POST", "/flow/status", wish), key=town.scenarios().api_key
+    order: dict[str, Any] = await platform.api(
+        *("POST", "/flow/status", wish), key=platform.scenarios().api_key
     )
     assert order["status"] == "filled"
     assert order["sidecar_ticket"] == ""
     assert order["channel_point"] == story["channel_point"]
     assert order["peer"] == story["remote_pubkey"]
     assert order["seller_uri"].startswith(f"{order['peer']}@")
-    assert "the books are right" in await town.run("verify")
+    assert "the books are right" in await platform.run("verify")
     return order | story
 
 
-async def test_a_strangers_node_gets_a_channel(market_town: Town) -> None:
-    story = await played(market_town)
-    network = access.load(market_town.home)
+async def test_a_strangers_node_gets_a_channel(
+    trading_platform: RunningPlatform,
+) -> None:
+    story = await played(trading_platform)
+    network = access.load(trading_platform.home)
     async with wallet.opened(network.lnds["customer"]) as customer:
         assert story["node"] == await customer.key()
         (channel,) = [
@@ -64,43 +66,45 @@ async def test_a_strangers_node_gets_a_channel(market_town: Town) -> None:
 
 
 @pytest.mark.long  # making a node and its wallet takes a minute on a busy machine
-async def test_a_hosted_node_gets_a_channel(market_town: Town) -> None:
-    story = await played(market_town, "--hosted", "--capacity", "2000000")
+async def test_a_hosted_node_gets_a_channel(trading_platform: RunningPlatform) -> None:
+    story = await played(trading_platform, "--hosted", "--capacity", "2000000")
     assert story["capacity"] == 2_000_000
     assert story["node_id"]
 
 
 @pytest.mark.long  # making a node and its wallet takes a minute on a busy machine
 async def test_a_hosted_node_is_named_on_the_command_line(
-    market_town: Town, tmp_path: Path
+    trading_platform: RunningPlatform, tmp_path: Path
 ) -> None:
     """Its key is asked of the node itself, through the gateway."""
-    town = market_town
-    before = json.loads(await town.run("seller", "--json"))
-    async with calling(town.home) as call, owned(town.home, call) as node:
+    platform = trading_platform
+    before = json.loads(await platform.run("seller", "--json"))
+    async with calling(platform.home) as call, owned(platform.home, call) as node:
         key = await node.key()
         macaroon = tmp_path / "admin.macaroon"
         macaroon.write_bytes(bytes.fromhex(node.macaroon))
         made = json.loads(
-            await town.run(
+            await platform.run(
                 *("flow", "order", "400000", "--for", node.node_id, "--json"),
                 *("--macaroon-file", str(macaroon)),
             )
         )
     assert (made["node"], made["node_id"]) == (key, node.node_id)
-    after = json.loads(await town.run("seller", "--json"))
+    after = json.loads(await platform.run("seller", "--json"))
     assert after["coins"] == before["coins"] - 1
     assert after["reserved"] - before["reserved"] == before["free"] - after["free"]
-    assert after["uri"] in await town.run("seller")
-    await town.api("POST", "/flow/cancel", {"order_id": made["order_id"]})
-    assert json.loads(await town.run("seller", "--json"))["coins"] == before["coins"]
+    assert after["uri"] in await platform.run("seller")
+    await platform.api("POST", "/flow/cancel", {"order_id": made["order_id"]})
+    assert (
+        json.loads(await platform.run("seller", "--json"))["coins"] == before["coins"]
+    )
 
 
 class Order:
     """An order for the customer's own node, and its payment."""
 
-    def __init__(self, town: Town, wish: dict[str, Any]) -> None:
-        self.town, self.wish = town, wish
+    def __init__(self, platform: RunningPlatform, wish: dict[str, Any]) -> None:
+        self.town, self.wish = platform, wish
 
     async def placed(self) -> "Order":
         await self.town.spend_credit()
@@ -113,14 +117,14 @@ class Order:
     async def becomes(self, status: str, *, seconds: float = 60) -> dict[str, Any]:
         found: dict[str, Any] = {}
 
-        async def there() -> bool:
+        async def is_reached() -> bool:
             nonlocal found
             wish = {"order_id": self.id}
             found = await self.town.api("POST", "/flow/status", wish)
             return bool(found["status"] == status)
 
         what = f"the order becomes {status}"
-        await self.town.until(what, there, seconds=seconds)
+        await self.town.until(what, is_reached, seconds=seconds)
         return found
 
     async def went_back(self) -> None:
@@ -128,60 +132,64 @@ class Order:
             await self.paying
 
 
-async def customers(town: Town, **wish: object) -> Order:
+async def customers(platform: RunningPlatform, **wish: object) -> Order:
     """Order a channel for the customer's node, and begin to pay."""
-    lnd = access.load(town.home).lnds["customer"]
+    lnd = access.load(platform.home).lnds["customer"]
     async with wallet.opened(lnd) as customer:
         key = await customer.key()
     return await Order(
-        town, {"capacity": 300_000, "node": f"{key}@{lnd.peer}", **wish}
+        platform, {"capacity": 300_000, "node": f"{key}@{lnd.peer}", **wish}
     ).placed()
 
 
-async def channels_of(town: Town, order_id: str) -> list[str]:
+async def channels_of(platform: RunningPlatform, order_id: str) -> list[str]:
     """Return the seller's channels with this memo, pending ones too."""
-    async with wallet.opened(access.load(town.home).lnds["seller"]) as seller:
+    async with wallet.opened(access.load(platform.home).lnds["seller"]) as seller:
         pending = await seller.call("GET", "/v1/channels/pending")
         waiting = [each["channel"] for each in pending["pending_open_channels"]]
         every = [*waiting, *await seller.channels()]
     return [each["channel_point"] for each in every if each["memo"] == order_id]
 
 
-async def seller_answers(town: Town) -> bool:
+async def seller_answers(platform: RunningPlatform) -> bool:
     with contextlib.suppress(Away, Refused):
-        async with wallet.opened(access.load(town.home).lnds["seller"]) as seller:
+        async with wallet.opened(access.load(platform.home).lnds["seller"]) as seller:
             return await seller.state() == "SERVER_ACTIVE"
     return False
 
 
-async def check(town: Town) -> None:
-    await town.run("dev", "mine", "6")
-    assert "the books are right" in await town.run("verify")
+async def check(platform: RunningPlatform) -> None:
+    await platform.run("dev", "mine", "6")
+    assert "the books are right" in await platform.run("verify")
 
 
-async def test_a_node_that_is_away_gets_its_payment_back(market_town: Town) -> None:
+async def test_a_node_that_is_away_gets_its_payment_back(
+    trading_platform: RunningPlatform,
+) -> None:
     stranger = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
     wish = {"capacity": 300_000, "node": stranger}
-    order = await Order(market_town, wish).placed()
+    order = await Order(trading_platform, wish).placed()
     found = await order.becomes("created")
     assert found["seller_uri"]
-    await market_town.api("POST", "/flow/cancel", {"order_id": order.id})
+    await trading_platform.api("POST", "/flow/cancel", {"order_id": order.id})
     await order.went_back()
-    assert await channels_of(market_town, order.id) == []
-    await check(market_town)
+    assert await channels_of(trading_platform, order.id) == []
+    await check(trading_platform)
 
 
-async def test_a_node_that_refuses_gets_its_payment_back(market_town: Town) -> None:
+async def test_a_node_that_refuses_gets_its_payment_back(
+    trading_platform: RunningPlatform,
+) -> None:
     """lnd takes one pending channel of a peer; the first one is announced."""
-    first = await customers(market_town, announce=True)
+    first = await customers(trading_platform, announce=True)
     found = await first.becomes("filled")
     await first.paying
-    second = await customers(market_town)
+    second = await customers(trading_platform)
     await second.becomes("failed")
     await second.went_back()
-    assert await channels_of(market_town, second.id) == []
-    await check(market_town)
-    lnd = access.load(market_town.home).lnds["customer"]
+    assert await channels_of(trading_platform, second.id) == []
+    await check(trading_platform)
+    lnd = access.load(trading_platform.home).lnds["customer"]
 
     async def is_announced() -> bool:
         async with wallet.opened(lnd) as customer:
@@ -191,18 +199,21 @@ async def test_a_node_that_refuses_gets_its_payment_back(market_town: Town) -> N
                 if each["channel_point"] == found["channel_point"]
             ] == [False]
 
-    await market_town.until("the channel is open and announced", is_announced)
+    await trading_platform.until("the channel is open and announced", is_announced)
 
 
 @contextlib.asynccontextmanager
 async def stranger(
-    town: Town, program: Path, folder: Path, *options: tuple[str, str | int]
-) -> AsyncIterator[access.Lnd]:
+    platform: RunningPlatform,
+    program: Path,
+    folder: Path,
+    *options: tuple[str, str | int],
+) -> AsyncIterator[access.LndEndpoint]:
     """Run another node on the town's chain."""
-    network = access.load(town.home)
+    network = access.load(platform.home)
     rest, grpc, peer = free_ports(3)
     lnd = access_for(folder, network.chain, rest=rest, grpc=grpc, peer=peer)
-    daemon = Lnd(
+    daemon = LndDaemon(
         name="stranger",
         program=program,
         folder=folder,
@@ -212,7 +223,7 @@ async def stranger(
         options=options,
     )
     try:
-        await Keeper(daemon).ensure()
+        await SupervisingKeeper(daemon).ensure()
         yield lnd
     finally:
         if running := processes.holder(claim(folder)):
@@ -220,46 +231,46 @@ async def stranger(
 
 
 async def test_a_node_that_refuses_by_size_gets_smaller_channels(
-    market_town: Town, real_lnd: Path, memory_path: Path
+    trading_platform: RunningPlatform, real_lnd: Path, memory_path: Path
 ) -> None:
-    town, folder = market_town, memory_path / "stranger"
-    async with stranger(town, real_lnd, folder, ("maxchansize", 400_000)) as lnd:
+    platform, folder = trading_platform, memory_path / "stranger"
+    async with stranger(platform, real_lnd, folder, ("maxchansize", 400_000)) as lnd:
         async with wallet.opened(lnd) as node:
             key = await node.key()
 
             async def is_synced() -> bool:
                 return (await node.height())[1]
 
-            await town.until("the node is synced", is_synced)
+            await platform.until("the node is synced", is_synced)
         wish = {"node": f"{key}@{lnd.peer}"}
-        large = await Order(town, {"capacity": 500_000, **wish}).placed()
+        large = await Order(platform, {"capacity": 500_000, **wish}).placed()
         await large.becomes("failed")
         await large.went_back()
-        assert await channels_of(town, large.id) == []
-        small = await Order(town, {"capacity": 300_000, **wish}).placed()
+        assert await channels_of(platform, large.id) == []
+        small = await Order(platform, {"capacity": 300_000, **wish}).placed()
         await small.becomes("filled")
         await small.paying
-        await check(town)
+        await check(platform)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("who", ["seller", "platform"])
 async def test_whoever_dies_one_channel_comes_of_one_payment(
-    market_town: Town, who: str
+    trading_platform: RunningPlatform, who: str
 ) -> None:
-    town = market_town
+    platform = trading_platform
     for pause_s in (0.0, 0.05, 0.1, 0.2, 0.4):
-        order = await customers(town)
+        order = await customers(platform)
         await asyncio.sleep(pause_s)
         if who == "platform":
-            await town.kill()
-            await town.up()
+            await platform.kill()
+            await platform.up()
         else:
-            running = processes.holder(claim(access.folder(town.home) / "seller"))
+            running = processes.holder(claim(access.folder(platform.home) / "seller"))
             assert running is not None
             processes.signal(running, signal.SIGKILL)
         await order.becomes("filled")
         await order.paying
-        await town.until("the seller is there", partial(seller_answers, town))
-        assert len(await channels_of(town, order.id)) == 1
-        await check(town)
+        await platform.until("the seller is there", partial(seller_answers, platform))
+        assert len(await channels_of(platform, order.id)) == 1
+        await check(platform)

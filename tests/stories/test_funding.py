@@ -20,16 +20,16 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules.openings import Coin
 from leyden.channels.rules.payments import Outpoint
 from leyden_workshop.devnet import access, actions, wallet
-from leyden_workshop.devnet.chain import Chain, connected
+from leyden_workshop.devnet.chain import BtcdChain, connected
 from leyden_workshop.devnet.wallet import Wallet
 from tests.channels.contracts.rivals import abandon, mine_nothing, rival_of
+from tests.stories.platform import RunningPlatform
 from tests.stories.test_direct_channel import (
     channels_of,
     check,
     customers,
     seller_answers,
 )
-from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,
@@ -41,48 +41,52 @@ _LOOKS_S = 180
 
 
 @contextlib.asynccontextmanager
-async def chain_of(town: Town) -> AsyncIterator[Chain]:
-    async with connected(access.load(town.home).btcd) as chain:
+async def chain_of(platform: RunningPlatform) -> AsyncIterator[BtcdChain]:
+    async with connected(access.load(platform.home).btcd) as chain:
         yield chain
 
 
 @contextlib.asynccontextmanager
-async def seller_of(town: Town) -> AsyncIterator[Wallet]:
-    async with wallet.opened(access.load(town.home).lnds["seller"]) as seller:
+async def seller_of(platform: RunningPlatform) -> AsyncIterator[Wallet]:
+    async with wallet.opened(access.load(platform.home).lnds["seller"]) as seller:
         yield seller
 
 
-async def unconfirmed(town: Town, order_id: str) -> dict[str, Any] | None:
+async def unconfirmed(
+    platform: RunningPlatform, order_id: str
+) -> dict[str, Any] | None:
     """Return what `leyden seller` says of an order's transaction."""
-    told = json.loads(await town.run("seller", "--json"))
-    assert told["denied"] == []
-    found = [each for each in told["fundings"] if each["order_id"] == order_id]
+    body = json.loads(await platform.run("seller", "--json"))
+    assert body["denied"] == []
+    found = [each for each in body["fundings"] if each["order_id"] == order_id]
     return found[0] if found else None
 
 
-async def bumped(town: Town, order_id: str, times: int) -> bool:
-    found = await unconfirmed(town, order_id)
+async def bumped(platform: RunningPlatform, order_id: str, times: int) -> bool:
+    found = await unconfirmed(platform, order_id)
     assert found is not None
     assert found["bumps"] <= times
     return bool(found["bumps"] == times and found["answer"] == "taken")
 
 
-async def is_confirmed(town: Town, order_id: str) -> bool:
-    return await unconfirmed(town, order_id) is None
+async def is_confirmed(platform: RunningPlatform, order_id: str) -> bool:
+    return await unconfirmed(platform, order_id) is None
 
 
-async def is_unconfirmed(town: Town, order_id: str) -> bool:
-    return await unconfirmed(town, order_id) is not None
+async def is_unconfirmed(platform: RunningPlatform, order_id: str) -> bool:
+    return await unconfirmed(platform, order_id) is not None
 
 
-async def children_of(town: Town, channel_point: str) -> list[int]:
+async def children_of(platform: RunningPlatform, channel_point: str) -> list[int]:
     """Return the fees of what spends the change of a funding."""
     txid = channel_point.partition(":")[0]
-    async with seller_of(town) as seller:
-        told = await seller.call("GET", "/v1/transactions?start_height=0&end_height=-1")
+    async with seller_of(platform) as seller:
+        answer = await seller.call(
+            "GET", "/v1/transactions?start_height=0&end_height=-1"
+        )
     return sorted(
         int(each["total_fees"])
-        for each in told["transactions"]
+        for each in answer["transactions"]
         if any(
             spent["outpoint"].startswith(txid) for spent in each["previous_outpoints"]
         )
@@ -90,94 +94,106 @@ async def children_of(town: Town, channel_point: str) -> list[int]:
 
 
 async def test_one_that_never_confirms_is_bumped_and_confirms(
-    market_town: Town,
+    trading_platform: RunningPlatform,
 ) -> None:
     """Killed after the bump, the seller's lnd is asked for no more than one again."""
-    town = market_town
-    order = await customers(town)
+    platform = trading_platform
+    order = await customers(platform)
     found = await order.becomes("filled")
     await order.paying
     point = found["channel_point"]
-    async with chain_of(town) as chain:
+    async with chain_of(platform) as chain:
         await mine_nothing(chain, 12)
-        await town.until(
-            "it is bumped", partial(bumped, town, order.id, 1), seconds=_LOOKS_S
+        await platform.until(
+            "it is bumped", partial(bumped, platform, order.id, 1), seconds=_LOOKS_S
         )
-        running = processes.holder(claim(access.folder(town.home) / "seller"))
+        running = processes.holder(claim(access.folder(platform.home) / "seller"))
         assert running is not None
         processes.signal(running, signal.SIGKILL)
         await asyncio.sleep(1)
-        await town.until("the seller is there", partial(seller_answers, town))
-        assert len(await children_of(town, point)) == 1
+        await platform.until("the seller is there", partial(seller_answers, platform))
+        assert len(await children_of(platform, point)) == 1
         await mine_nothing(chain, 6)
-        await town.until(
-            "it is bumped again", partial(bumped, town, order.id, 2), seconds=_LOOKS_S
+        await platform.until(
+            "it is bumped again",
+            partial(bumped, platform, order.id, 2),
+            seconds=_LOOKS_S,
         )
-        first, *_, second = await children_of(town, point)
+        first, *_, second = await children_of(platform, point)
         assert second >= first * 5 // 4
-    await check(town)
-    await town.until(
-        "it is confirmed", partial(is_confirmed, town, order.id), seconds=_LOOKS_S
+    await check(platform)
+    await platform.until(
+        "it is confirmed", partial(is_confirmed, platform, order.id), seconds=_LOOKS_S
     )
-    assert await channels_of(town, order.id) == [point]
+    assert await channels_of(platform, order.id) == [point]
 
 
-async def test_a_reorganisation_moves_nothing(market_town: Town) -> None:
-    town = market_town
-    order = await customers(town)
+async def test_a_reorganisation_moves_nothing(
+    trading_platform: RunningPlatform,
+) -> None:
+    platform = trading_platform
+    order = await customers(platform)
     await order.becomes("filled")
     await order.paying
-    credit = await town.credit()
-    await town.run("dev", "mine", "3")
-    await town.until(
-        "it is confirmed", partial(is_confirmed, town, order.id), seconds=_LOOKS_S
+    credit = await platform.credit()
+    await platform.run("dev", "mine", "3")
+    await platform.until(
+        "it is confirmed", partial(is_confirmed, platform, order.id), seconds=_LOOKS_S
     )
-    async with chain_of(town) as chain:
+    async with chain_of(platform) as chain:
         first = await chain.call("getblockhash", await chain.height() - 2)
         await chain.call("invalidateblock", first)
         await mine_nothing(chain, 4)
-    await town.until(
-        "it is reorganised", partial(is_unconfirmed, town, order.id), seconds=_LOOKS_S
+    await platform.until(
+        "it is reorganised",
+        partial(is_unconfirmed, platform, order.id),
+        seconds=_LOOKS_S,
     )
     await order.becomes("filled")
-    assert await town.credit() == credit
-    await check(town)
-    await town.until(
-        "it is confirmed again", partial(is_confirmed, town, order.id), seconds=_LOOKS_S
+    assert await platform.credit() == credit
+    await check(platform)
+    await platform.until(
+        "it is confirmed again",
+        partial(is_confirmed, platform, order.id),
+        seconds=_LOOKS_S,
     )
 
 
-async def test_one_whose_coin_is_spent_elsewhere_is_credited(market_town: Town) -> None:
-    town = market_town
-    async with seller_of(town) as seller:
-        told = await seller.call("GET", "/v1/utxos?min_confs=1&max_confs=2147483647")
+async def test_one_whose_coin_is_spent_elsewhere_is_credited(
+    trading_platform: RunningPlatform,
+) -> None:
+    platform = trading_platform
+    async with seller_of(platform) as seller:
+        answer = await seller.call("GET", "/v1/utxos?min_confs=1&max_confs=2147483647")
         rivals = {}
-        for each in told["utxos"]:
+        for each in answer["utxos"]:
             at = Outpoint(
                 each["outpoint"]["txid_str"], int(each["outpoint"]["output_index"])
             )
             coin = Coin(sats=Sats(int(each["amount_sat"])), outpoint=at)
             rivals[str(at)] = await rival_of(seller, coin, sat_per_vb=500)
-    order = await customers(town)
+    order = await customers(platform)
     found = await order.becomes("filled")
     await order.paying
     point = found["channel_point"]
-    async with seller_of(town) as seller:
-        told = await seller.call("GET", "/v1/transactions?start_height=0&end_height=-1")
+    async with seller_of(platform) as seller:
+        answer = await seller.call(
+            "GET", "/v1/transactions?start_height=0&end_height=-1"
+        )
     (funding,) = [
-        each for each in told["transactions"] if point.startswith(each["tx_hash"])
+        each for each in answer["transactions"] if point.startswith(each["tx_hash"])
     ]
     (spent,) = funding["previous_outpoints"]
-    async with chain_of(town) as chain:
+    async with chain_of(platform) as chain:
         await chain.call("sendrawtransaction", rivals[spent["outpoint"]])
-    await actions.mine(town.home, 6)
-    assert "the books are right" in await town.run("verify")
+    await actions.mine(platform.home, 6)
+    assert "the books are right" in await platform.run("verify")
     lost = await order.becomes("failed", seconds=_LOOKS_S)
     assert lost["total_fee"] == found["total_fee"]
-    assert await town.credit() == found["total_fee"]
-    assert "can never open" in await town.run("orders")
-    lnds = access.load(town.home).lnds
+    assert await platform.credit() == found["total_fee"]
+    assert "can never open" in await platform.run("orders")
+    lnds = access.load(platform.home).lnds
     for name in ("seller", "customer"):
         async with wallet.opened(lnds[name]) as each:
             await abandon(each, point)
-    await check(town)
+    await check(platform)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from leyden.app.loops import shop_queues
+from leyden.app.loops import channel_queues
 from leyden.base import processes
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
@@ -31,19 +31,24 @@ from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules.openings import LSPS
 from leyden.channels.payments.lnd import LndPayments
-from leyden.channels.shop import LSPS1, Lsps1Settings, Shop, ShopSettings
+from leyden.channels.services import (
+    LSPS1,
+    ChannelServices,
+    ChannelSettings,
+    Lsps1Settings,
+)
 from leyden.channels.tickets.simulated import SimulatedMarket
-from leyden.channels.wiring.shop import SOURCES
-from leyden.nodes.lnd.connection import Access
+from leyden.channels.wiring.channels import SOURCES
+from leyden.nodes.lnd.connection import LndAccess
 from leyden.values import replace
 from leyden_workshop.devnet import access, actions, wallet
 from leyden_workshop.devnet.chain import connected
-from leyden_workshop.devnet.lnd import Lnd, access_for
-from leyden_workshop.devnet.network import Network, stop
-from leyden_workshop.devnet.places import Ports
+from leyden_workshop.devnet.layout import DaemonPorts
+from leyden_workshop.devnet.lnd import LndDaemon, access_for
+from leyden_workshop.devnet.network import PrivateNetwork, stop
 from leyden_workshop.devnet.seller import bake
 from leyden_workshop.devnet.seller import macaroon as sellers_macaroon
-from leyden_workshop.devnet.supervision import Keeper
+from leyden_workshop.devnet.supervision import SupervisingKeeper
 from leyden_workshop.devnet.treasury import macaroon as treasurys_macaroon
 from tests import cargo
 from tests.channels.contracts.treasuries import owners_access
@@ -97,11 +102,11 @@ class Coast:
     """The chain, the treasury's lnd and the seller's."""
 
     home: Path
-    network: Network
-    seller: access.Lnd
+    network: PrivateNetwork
+    seller: access.LndEndpoint
 
     @property
-    def treasury(self) -> access.Lnd:
+    def treasury(self) -> access.LndEndpoint:
         return self.network.access.lnds["treasury"]
 
     async def mine(self, blocks: int) -> None:
@@ -118,16 +123,18 @@ class Coast:
 async def coast(memory_path: Path) -> AsyncIterator[Coast]:
     programs = built("btcd", "lnd")
     btcd, peer, grpc, rest, *own = free_ports(7)
-    ports = Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest)
+    ports = DaemonPorts(
+        btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest
+    )
     home = memory_path
-    network = Network(home, programs=programs, ports=ports, chain=CHAIN)
+    network = PrivateNetwork(home, programs=programs, ports=ports, chain=CHAIN)
     folder = home / "seller"
     seller = access_for(folder, CHAIN, rest=own[0], grpc=own[1], peer=own[2])
     try:
         await network.start(lambda _: None)
         bits = ("protocol.custom-init", "protocol.custom-nodeann")
-        await Keeper(
-            Lnd(
+        await SupervisingKeeper(
+            LndDaemon(
                 name="seller",
                 program=programs["lnd"],
                 folder=folder,
@@ -152,18 +159,20 @@ async def coast(memory_path: Path) -> AsyncIterator[Coast]:
 
 
 @asynccontextmanager
-async def selling(coast: Coast, db: Database, sealer: Sealer) -> AsyncIterator[Shop]:
+async def selling(
+    coast: Coast, db: Database, sealer: Sealer
+) -> AsyncIterator[ChannelServices]:
     """Sell over LSPS1, as the platform does."""
 
     def preimage(order_id: str, sats: Sats) -> bytes:
         return hashlib.sha256(f"a secret {order_id} {sats}".encode()).digest()
 
-    def of(lnd: access.Lnd, macaroon: Path) -> Access:
+    def of(lnd: access.LndEndpoint, macaroon: Path) -> LndAccess:
         return replace(owners_access(lnd), macaroon=macaroon)
 
     own = of(coast.seller, sellers_macaroon(coast.home))
     treasury = of(coast.treasury, treasurys_macaroon(coast.home))
-    shop = Shop(
+    channels = ChannelServices(
         database=db,
         sealer=sealer,
         payments=LndPayments(treasury, preimage=preimage),
@@ -172,20 +181,20 @@ async def selling(coast: Coast, db: Database, sealer: Sealer) -> AsyncIterator[S
         seller=LndSeller(own),
         messages=LndMessages(own),
         clock=utc_now,
-        rules=ShopSettings(lsps1=Lsps1Settings(organization="the LSP")),
+        rules=ChannelSettings(lsps1=Lsps1Settings(organization="the LSP")),
     )
     async with db.transaction() as tx:
         await tx.accounts.add(Organization(id="a", name="the LSP", created=utc_now()))
         await tx.tasks.put(LSPS1, "all", due=utc_now())
-    worker = Worker(db, shop_queues(shop), clock=utc_now)
-    running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]
+    worker = Worker(db, channel_queues(channels), clock=utc_now)
+    running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(channels))]
     try:
-        yield shop
+        yield channels
     finally:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        for each in (shop.payments, shop.seller, shop.messages):
+        for each in (channels.payments, channels.seller, channels.messages):
             assert each is not None
             await each.close()
 
@@ -245,7 +254,7 @@ async def test_ldk_node_buys_a_channel_and_is_paid_through_it(
     coast: Coast, sqlite_db: Database, sealer: Sealer, tmp_path: Path
 ) -> None:
     async with (
-        selling(coast, sqlite_db, sealer) as shop,
+        selling(coast, sqlite_db, sealer) as channels,
         ldk_node(coast, tmp_path) as ldk,
     ):
         await has_a_channel(coast, ldk)
@@ -261,15 +270,15 @@ async def test_ldk_node_buys_a_channel_and_is_paid_through_it(
                 usable = await ldk.do("usable", CAPACITY)
         assert usable == "true Some(0)", "at once, without a confirmation"
         paid = await ldk.do("receive", 50_000_000)
-        told: Mapping[str, Any] = {"status": "FAILED"}
+        answer: Mapping[str, Any] = {"status": "FAILED"}
         async with wallet.opened(coast.seller) as seller, asyncio.timeout(60):
-            while told["status"] == "FAILED":  # lnd's side is usable a moment later
+            while answer["status"] == "FAILED":  # lnd's side is usable a moment later
                 await asyncio.sleep(0.1)
-                told = await seller.pay(paid)
-        assert told["status"] == "SUCCEEDED", told
+                answer = await seller.pay(paid)
+        assert answer["status"] == "SUCCEEDED", answer
         await ldk.happens("payment_received")
         found = await sqlite_db.reader.orders.get(order_id)
         assert found.status == "filled"
         assert found.quote.channel.lease_duration_blocks == 4_320
-        assert await verify(sqlite_db, shop.payments) == []
+        assert await verify(sqlite_db, channels.payments) == []
         assert utc_now() - found.created < timedelta(minutes=20)

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from leyden.backups.places import Programs
+from leyden.backups.backup_files import Programs
 from tests.backups.conftest import programs
 from tests.stories.guest import Guest
 from tests.stories.orders import Orders
+from tests.stories.platform import LEYDEN, PASSWORD, Owned, Refused, RunningPlatform
 from tests.stories.test_node_story import has_channel, in_business
-from tests.stories.town import LEYDEN, PASSWORD, Owned, Refused, Town
 
 pytestmark = [
     pytest.mark.real,
@@ -33,12 +33,12 @@ __all__ = ["programs"]  # a fixture, which skips where restic is not built
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def guest(
-    town: Town, open_folder: Path, programs: Programs
+    platform: RunningPlatform, open_folder: Path, programs: Programs
 ) -> AsyncIterator[Guest]:
     assert programs.restic.exists()
     folder = Path(tempfile.mkdtemp(prefix="guest-", dir=open_folder))
     folder.chmod(0o755)
-    guest = Guest(town, folder, "old")
+    guest = Guest(platform, folder, "old")
     await guest.run("migrate")
     await guest.up()
     await guest.furnish()
@@ -52,7 +52,7 @@ async def guest(
 
 @pytest.mark.parametrize("lost", ["nothing", "some seconds", "all since the backup"])
 async def test_whoever_loses_the_machine_is_back_from_the_store(
-    town: Town, guest: Guest, lost: str
+    platform: RunningPlatform, guest: Guest, lost: str
 ) -> None:
     node = await guest.create("harbour light")
     owner = Owner(guest, guest.home.parent)
@@ -121,7 +121,7 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     await restore_wallet(again, await owner.seed_of(again), channels)
     await guest.says(again, "running")
     assert (await again.call("GET", "/v1/getinfo"))["identity_pubkey"] == key
-    await comes_home(town, guest, again)
+    await comes_home(platform, guest, again)
     assert "the books are right" in await guest.run("verify")
     assert "this backup can be restored" in await drilled_again(guest, recovery)
 
@@ -132,25 +132,25 @@ async def test_a_restored_private_chain_comes_up_for_its_owner(
     assert programs.restic.exists()
     folder = Path(tempfile.mkdtemp(prefix="chain-", dir=open_folder))
     folder.chmod(0o755)
-    town = Town(folder)
-    town.environment["LEYDEN_BACKUP_STORE"] = str(folder / "store")
+    platform = RunningPlatform(folder)
+    platform.environment["LEYDEN_BACKUP_STORE"] = str(folder / "store")
     recovery = str(folder / "recovery.key")
     try:
-        await town.up()
-        before, node = town.facts, await town.create("harbour light")
-        await town.run("backup", "init", "--recovery-key", recovery)
-        await town.run("backup", "run")
-        await town.down()
-        shutil.rmtree(town.home)
-        await town.run("backup", "restore", "--key", recovery)
-        await town.run("backup", "restore", "--old-machine-is-destroyed")
-        await town.up()
-        assert town.facts["organization_id"] == before["organization_id"]
-        teams = json.loads(await town.run("org", "list", "--json"))["organizations"]
+        await platform.up()
+        before, node = platform.facts, await platform.create("harbour light")
+        await platform.run("backup", "init", "--recovery-key", recovery)
+        await platform.run("backup", "run")
+        await platform.down()
+        shutil.rmtree(platform.home)
+        await platform.run("backup", "restore", "--key", recovery)
+        await platform.run("backup", "restore", "--old-machine-is-destroyed")
+        await platform.up()
+        assert platform.facts["organization_id"] == before["organization_id"]
+        teams = json.loads(await platform.run("org", "list", "--json"))["organizations"]
         assert [each["name"] for each in teams] == ["My team"]
-        await town.says(node, "waiting_init")
+        await platform.says(node, "waiting_init")
     finally:
-        await town.down()
+        await platform.down()
 
 
 async def restore_wallet(node: Owned, seed: list[str], channels: str) -> None:
@@ -214,9 +214,9 @@ class Owner:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        told, said = await command.communicate()
-        assert command.returncode == 0, f"{words}: {told!r}\n{said.decode()}"
-        return told.decode()
+        answer, said = await command.communicate()
+        assert command.returncode == 0, f"{words}: {answer!r}\n{said.decode()}"
+        return answer.decode()
 
 
 async def drills(owner: Owner, node: Owned) -> None:
@@ -230,8 +230,8 @@ async def drills(owner: Owner, node: Owned) -> None:
 
 async def unknown_to(guest: Guest) -> set[str]:
     """Return the orders that were paid at the treasury, and that the platform lacks."""
-    told = json.loads(await guest.run("treasury", "--unknown", "--json"))["payments"]
-    return {each["order_id"] for each in told}
+    body = json.loads(await guest.run("treasury", "--unknown", "--json"))["payments"]
+    return {each["order_id"] for each in body}
 
 
 async def is_known(orders: Orders, lost: str, unknown: set[str]) -> None:
@@ -249,18 +249,18 @@ async def all_is_sent(guest: Guest) -> None:
     """Wait until the store has all that is committed now."""
     now = time.time()
 
-    async def there() -> bool:
+    async def is_reached() -> bool:
         with contextlib.suppress(OSError):
             path = guest.home / "backup/changes/state.json"
             return bool(json.loads(path.read_bytes())["until"] > now)
         return False
 
-    await guest.until("what was committed is in the store", there, seconds=100)
+    await guest.until("what was committed is in the store", is_reached, seconds=100)
 
 
 async def is_examined(guest: Guest) -> None:
     """Try what can be ready for production on a private chain."""
-    told = await guest.refused("doctor", "--production")
+    answer = await guest.refused("doctor", "--production")
     for what in (
         "the chain backends respond and are synced",
         "the treasury responds, is synced, and is the expected lnd",
@@ -268,14 +268,14 @@ async def is_examined(guest: Guest) -> None:
         "the last backup is recent",
         "the last restore drill is recent and succeeded",
     ):
-        assert f"ok     {what}" in told, told
+        assert f"ok     {what}" in answer, answer
 
 
-async def comes_home(town: Town, guest: Guest, node: Owned) -> None:
+async def comes_home(platform: RunningPlatform, guest: Guest, node: Owned) -> None:
     """Mine until the treasury has closed the channel, and its coins are the node's."""
 
     async def is_home() -> bool:
-        await town.run("dev", "mine", "6")
+        await platform.run("dev", "mine", "6")
         await asyncio.sleep(0.5)
         pending = await node.call("GET", "/v1/channels/pending")
         channels = await node.call("GET", "/v1/channels")

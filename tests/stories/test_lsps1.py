@@ -14,10 +14,10 @@ import pytest
 from leyden.channels.direct.messages import LSPS
 from leyden.channels.direct.rules.openings import LSPS as LSPS_BIT
 from leyden.customer.claim import rest
-from leyden.nodes.lnd.connection import Connection
+from leyden.nodes.lnd.connection import LndConnection
 from leyden_workshop.devnet import access, trading, wallet
+from tests.stories.platform import RunningPlatform
 from tests.stories.test_first_channel import _STEP
-from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,
@@ -27,35 +27,35 @@ pytestmark = [
 
 
 async def test_a_wallet_without_an_account_buys_a_channel_over_http(
-    market_town: Town,
+    trading_platform: RunningPlatform,
 ) -> None:
-    told = await market_town.run("dev", "scenario", "lsps1", "--json")
-    lines = told[: told.index("{")].splitlines()
+    printed = await trading_platform.run("dev", "scenario", "lsps1", "--json")
+    lines = printed[: printed.index("{")].splitlines()
     assert [line for line in lines if not _STEP.match(line)] == [], "nothing of a log's"
-    story: dict[str, Any] = json.loads(told[told.index("{") :])
+    story: dict[str, Any] = json.loads(printed[printed.index("{") :])
     # It belongs to the organization of the operator's, who sees it there.
     wish = {"order_id": story["order_id"]}
-    order: dict[str, Any] = await market_town.api("POST", "/flow/status", wish)
+    order: dict[str, Any] = await trading_platform.api("POST", "/flow/status", wish)
     assert order["status"] == "filled"
     assert order["channel_point"] == story["channel_point"]
     assert order["lease_duration_blocks"] == 4_380
-    state = json.loads(await market_town.run("lsps1", "--json"))
+    state = json.loads(await trading_platform.run("lsps1", "--json"))
     assert state["missing"] == []
     assert state["sold"]["min_required_channel_confirmations"] == 0
-    assert "max_channel_expiry_blocks" in await market_town.run("lsps1")
-    assert "the books are right" in await market_town.run("verify")
+    assert "max_channel_expiry_blocks" in await trading_platform.run("lsps1")
+    assert "the books are right" in await trading_platform.run("verify")
 
 
 class Peer:
     """The customer's node as a client: JSON-RPC in messages of its own lnd."""
 
-    def __init__(self, lnd: Connection, lsp: str) -> None:
+    def __init__(self, lnd: LndConnection, lsp: str) -> None:
         self._lnd, self._lsp = lnd, lsp
         self._answers: asyncio.Queue[Any] = asyncio.Queue()
 
     async def listen(self) -> None:
-        told = self._lnd.stream("GET", "/v1/custommessage/subscribe")
-        async for each in told:
+        answer = self._lnd.stream("GET", "/v1/custommessage/subscribe")
+        async for each in answer:
             if int(each["type"]) == LSPS:
                 self._answers.put_nowait(json.loads(base64.b64decode(each["data"])))
 
@@ -73,10 +73,10 @@ class Peer:
 
     async def ask(self, method: str, **params: object) -> dict[str, Any]:
         """Ask, and ask again: what is sent while nobody listens is lost."""
-        asked = {"jsonrpc": "2.0", "method": method, "params": params}
+        body = {"jsonrpc": "2.0", "method": method, "params": params}
         for _ in range(10):
             id_ = str(uuid.uuid4())
-            await self.send(json.dumps({**asked, "id": id_}).encode())
+            await self.send(json.dumps({**body, "id": id_}).encode())
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(5):
                     answer = await self._answers.get()
@@ -86,9 +86,9 @@ class Peer:
 
 
 @asynccontextmanager
-async def peer_of(town: Town) -> AsyncIterator[Peer]:
+async def peer_of(platform: RunningPlatform) -> AsyncIterator[Peer]:
     """Yield the customer's node, connected to the seller."""
-    network = access.load(town.home)
+    network = access.load(platform.home)
     async with (
         wallet.opened(network.lnds["seller"]) as seller,
         wallet.opened(network.lnds["customer"]) as customer,
@@ -102,7 +102,7 @@ async def peer_of(town: Town) -> AsyncIterator[Peer]:
             (found,) = [each for each in peers if each["pub_key"] == key]
             return str(LSPS_BIT) in found["features"]
 
-        await town.until("the seller says that it speaks LSPS", announces_lsps)
+        await platform.until("the seller says that it speaks LSPS", announces_lsps)
         peer = Peer(lnd, key)
         listening = asyncio.create_task(peer.listen())
         try:
@@ -125,8 +125,10 @@ ZEUS = {
 }
 
 
-async def test_a_peer_buys_a_channel_in_messages(market_town: Town) -> None:
-    async with peer_of(market_town) as peer:
+async def test_a_peer_buys_a_channel_in_messages(
+    trading_platform: RunningPlatform,
+) -> None:
+    async with peer_of(trading_platform) as peer:
         found = await peer.ask("lsps0.list_protocols")
         assert found["result"] == {"protocols": [1]}
         info = (await peer.ask("lsps1.get_info"))["result"]
@@ -134,15 +136,17 @@ async def test_a_peer_buys_a_channel_in_messages(market_town: Town) -> None:
         order = (await peer.ask("lsps1.create_order", **ZEUS))["result"]
         assert order["order_state"] == "CREATED"
         bolt11 = order["payment"]["bolt11"]
-        paying = asyncio.create_task(trading.pay(market_town.home, bolt11["invoice"]))
+        paying = asyncio.create_task(
+            trading.pay(trading_platform.home, bolt11["invoice"])
+        )
 
         async def completed() -> bool:
             nonlocal order
-            asked = await peer.ask("lsps1.get_order", order_id=order["order_id"])
-            order = asked["result"]
+            request = await peer.ask("lsps1.get_order", order_id=order["order_id"])
+            order = request["result"]
             return bool(order["order_state"] == "COMPLETED")
 
-        await market_town.until("the order is completed", completed)
+        await trading_platform.until("the order is completed", completed)
         await paying
         assert order["payment"]["bolt11"]["state"] == "PAID"
         assert order["channel"]["funding_outpoint"]
@@ -154,16 +158,16 @@ async def test_a_peer_buys_a_channel_in_messages(market_town: Town) -> None:
         refused = await peer.ask("lsps1.get_order", order_id="another one")
         assert refused["error"]["code"] == 101
         await _interleave(peer)
-    await market_town.run("dev", "mine", "6")
-    assert "the books are right" in await market_town.run("verify")
+    await trading_platform.run("dev", "mine", "6")
+    assert "the books are right" in await trading_platform.run("verify")
 
 
 async def _interleave(peer: Peer) -> None:
     """Ask several things at once with garbage between: each has its own answer."""
     methods = ("lsps0.list_protocols", "lsps1.get_info", "lsps9.nothing")
     for number, method in enumerate(2 * methods):
-        asked = {"jsonrpc": "2.0", "id": f"{number} {method}", "method": method}
-        await peer.send(json.dumps(asked).encode())
+        body = {"jsonrpc": "2.0", "id": f"{number} {method}", "method": method}
+        await peer.send(json.dumps(body).encode())
         await peer.send(b'{"jsonrpc":"2.0","id":"x","error":{"code":1}}')
         await peer.send(b"\xff" * 30_000)
     found: dict[str, Any] = {}

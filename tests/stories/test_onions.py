@@ -18,7 +18,7 @@ from leyden.nodes.onions.control import ControlPort, TorControl
 from leyden.nodes.rules.onions import host_of
 from leyden_workshop.devnet import access, wallet
 from tests import tors
-from tests.stories.town import Owned, Town
+from tests.stories.platform import Owned, RunningPlatform
 
 pytestmark = [
     pytest.mark.real,
@@ -71,81 +71,83 @@ async def socks() -> AsyncIterator[Socks]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def onion_town(
+async def onion_platform(
     open_folder: Path, tor: tors.RealTor, socks: Socks
-) -> AsyncIterator[Town]:
+) -> AsyncIterator[RunningPlatform]:
     """A town whose operator runs Tor."""
     folder = open_folder / "onions"
     folder.mkdir(mode=0o755)
-    town = Town(folder)
-    town.environment |= {
+    platform = RunningPlatform(folder)
+    platform.environment |= {
         "LEYDEN_TOR_CONTROL": tor.place,
         "LEYDEN_TOR_COOKIE_FILE": str(tor.cookie),
         "LEYDEN_TOR_SOCKS": socks.place,
     }
     try:
-        await town.up()
-        yield town
+        await platform.up()
+        yield platform
     finally:
-        await town.down()
+        await platform.down()
 
 
-async def started(town: Town, node: Owned) -> str:
-    await town.says(node, "waiting_init")
-    shown: str = (await town.of(node, "GET", ""))["onion_address"]
+async def started(platform: RunningPlatform, node: Owned) -> str:
+    await platform.says(node, "waiting_init")
+    shown: str = (await platform.of(node, "GET", ""))["onion_address"]
     return shown
 
 
 async def test_the_address_stays_whatever_is_restarted(
-    onion_town: Town, tor: tors.RealTor
+    onion_platform: RunningPlatform, tor: tors.RealTor
 ) -> None:
-    town, control = (
-        onion_town,
-        TorControl(ControlPort(place=tor.place, cookie_file=tor.cookie)),
+    platform, control = (
+        onion_platform,
+        TorControl(ControlPort(address=tor.place, cookie_file=tor.cookie)),
     )
-    node = await town.create("far pier")
-    address = await started(town, node)
+    node = await platform.create("far pier")
+    address = await started(platform, node)
     host = address.removesuffix(":9735")
 
     async def is_there(host: str) -> bool:
         return host in (await control.status()).hosts
 
-    await town.until("Tor has it", partial(is_there, host))
-    assert f"@{address}" in await town.run("nodes", "connect", "far pier")
+    await platform.until("Tor has it", partial(is_there, host))
+    assert f"@{address}" in await platform.run("nodes", "connect", "far pier")
 
     await tor.kill()
-    other = await town.create("near pier")
-    assert await started(town, other), "it starts without Tor"
+    other = await platform.create("near pier")
+    assert await started(platform, other), "it starts without Tor"
     await tor.start()
-    await town.until("it has all again", partial(is_there, host))
+    await platform.until("it has all again", partial(is_there, host))
 
-    await town.kill()
+    await platform.kill()
     assert await is_there(host), "services outlive us"
-    await town.up()
-    await town.until("it is the same", partial(is_there, host))
-    assert (await town.of(node, "GET", ""))["onion_address"] == address
+    await platform.up()
+    await platform.until("it is the same", partial(is_there, host))
+    assert (await platform.of(node, "GET", ""))["onion_address"] == address
 
-    await asyncio.gather(*(town.of(each, "DELETE", "") for each in (node, other)))
+    await asyncio.gather(*(platform.of(each, "DELETE", "") for each in (node, other)))
 
     async def has_none() -> bool:
         return not (await control.status()).hosts
 
-    await town.until("Tor has none of ours", has_none)
+    await platform.until("Tor has none of ours", has_none)
     control.close()
     await asyncio.sleep(0)
 
 
 async def test_a_node_reaches_onion_addresses_over_tor_and_others_directly(
-    onion_town: Town, socks: Socks
+    onion_platform: RunningPlatform, socks: Socks
 ) -> None:
-    town = onion_town
-    treasury = access.load(town.home).lnds["treasury"]
+    platform = onion_platform
+    treasury = access.load(platform.home).lnds["treasury"]
     async with wallet.opened(treasury) as lnd:
         known = await lnd.key()
-    node = await town.create("mole", settings={"torskipproxyforclearnettargets": True})
-    await town.says(node, "waiting_init")
+    node = await platform.create(
+        "mole", settings={"torskipproxyforclearnettargets": True}
+    )
+    await platform.says(node, "waiting_init")
     await node.init()
-    await town.says(node, "running")
+    await platform.says(node, "running")
 
     async def connect(key: str, host: str) -> None:
         wish = {"addr": {"pubkey": key, "host": host}, "timeout": "20"}
@@ -161,6 +163,6 @@ async def test_a_node_reaches_onion_addresses_over_tor_and_others_directly(
         peers = (await node.call("GET", "/v1/peers"))["peers"]
         return [each["pub_key"] for each in peers] == [known]
 
-    await town.until("they are connected", is_connected)
+    await platform.until("they are connected", is_connected)
     assert socks.called == [onion]
-    await town.of(node, "DELETE", "")
+    await platform.of(node, "DELETE", "")

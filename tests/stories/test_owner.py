@@ -20,7 +20,7 @@ import pytest_asyncio
 from leyden.client import Client, Lnd, wallets
 from leyden.errors import NodeRefused
 from tests.stories.overheard import Overheard, forms, overhearing
-from tests.stories.town import LEYDEN, Town
+from tests.stories.platform import LEYDEN, RunningPlatform
 
 pytestmark = [
     pytest.mark.real,
@@ -33,16 +33,18 @@ pytestmark = [
 class Owner:
     """Somebody with a shell, an API key, and secrets of their own."""
 
-    def __init__(self, town: Town, heard: Overheard, folder: Path) -> None:
+    def __init__(
+        self, platform: RunningPlatform, heard: Overheard, folder: Path
+    ) -> None:
         self.folder = folder
-        self.facts = town.facts
+        self.facts = platform.facts
         self.heard = heard
         self.environment = {
-            **{n: v for n, v in town.environment.items() if n in {"PATH", "HOME"}},
+            **{n: v for n, v in platform.environment.items() if n in {"PATH", "HOME"}},
             "LEYDEN_URL": heard.url,
-            "LEYDEN_KEY": town.facts["api_key"],
-            "LEYDEN_CA": town.facts["ca_path"],
-            "LEYDEN_GATEWAY": "{host}:{rest_port}".format(**town.facts["gateway"]),
+            "LEYDEN_KEY": platform.facts["api_key"],
+            "LEYDEN_CA": platform.facts["ca_path"],
+            "LEYDEN_GATEWAY": "{host}:{rest_port}".format(**platform.facts["gateway"]),
             "XDG_CONFIG_HOME": str(folder / "config"),
             "XDG_STATE_HOME": str(folder / "state"),
         }
@@ -64,11 +66,11 @@ class Owner:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        told, said = await command.communicate()
-        assert command.returncode == exits, (words, told, said)
+        answer, said = await command.communicate()
+        assert command.returncode == exits, (words, answer, said)
         if exits:
             assert said.decode().splitlines()[-1].startswith("leyden: ")
-        return told.decode()
+        return answer.decode()
 
     async def asks(self, *words: str) -> Any:
         """Type a command for machines."""
@@ -97,9 +99,9 @@ class Owner:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def owner(town: Town, tmp_path: Path) -> AsyncIterator[Owner]:
-    async with overhearing(town.facts["base_url"]) as heard:
-        yield Owner(town, heard, tmp_path)
+async def owner(platform: RunningPlatform, tmp_path: Path) -> AsyncIterator[Owner]:
+    async with overhearing(platform.facts["base_url"]) as heard:
+        yield Owner(platform, heard, tmp_path)
 
 
 async def writes_down(owner: Owner, node: str, password: str) -> list[str]:
@@ -119,11 +121,11 @@ async def writes_down(owner: Owner, node: str, password: str) -> list[str]:
     async def answer(words: dict[int, str] | None) -> None:
         nonlocal said
         for _ in range(3):
-            while not (asked := re.search(r"Word (\d+):\s*$", said)):
+            while not (request := re.search(r"Word (\d+):\s*$", said)):
                 part = await command.stderr.read(4096)  # type: ignore[union-attr]
                 assert part, said
                 said += part.decode()
-            word = words[int(asked[1])] if words else "seagull"
+            word = words[int(request[1])] if words else "seagull"
             command.stdin.write(f"{word}\n".encode())  # type: ignore[union-attr]
             said += "answered\n"
 
@@ -159,8 +161,8 @@ async def test_an_owner_keeps_the_keys(owner: Owner) -> None:
     opened = await owner.asks("wallet", "seed", "kept light", *OF_FIRST)
     assert opened["seed"] == seed
     await owner.types("wallet", "seed", "kept light", *OF_SECOND, exits=8)
-    kept = await owner.asks("wallet", "macaroon", "kept light", "admin", *OF_FIRST)
-    admin = kept["macaroon"]
+    stored = await owner.asks("wallet", "macaroon", "kept light", "admin", *OF_FIRST)
+    admin = stored["macaroon"]
     known = await asyncio.to_thread(owner.lnd, node_id, admin)
 
     reader = await bakes(owner, node_id)
@@ -178,14 +180,14 @@ async def test_an_owner_keeps_the_keys(owner: Owner) -> None:
 
 async def bakes(owner: Owner, node_id: str) -> str:
     """Bake a macaroon for one thing and a day, one to read, one for elsewhere."""
-    shop = await owner.asks(
+    channels = await owner.asks(
         *("wallet", "bake", "kept light", "shop", "--preset", "invoices"),
         *("--days", "1", *OF_FIRST),
     )
-    assert (shop["may"], shop["root_key"]) == (["invoices"], "1")
-    assert shop["only"][0].startswith("time-before ")
+    assert (channels["may"], channels["root_key"]) == (["invoices"], "1")
+    assert channels["only"][0].startswith("time-before ")
     with pytest.raises(NodeRefused, match="permission denied"):
-        await asyncio.to_thread(owner.lnd, node_id, shop["macaroon"])
+        await asyncio.to_thread(owner.lnd, node_id, channels["macaroon"])
     baked = ("wallet", "bake", "kept light", "reader", "--preset", "read-only")
     await owner.types(*baked, *OF_FIRST, "--out", "reader.macaroon")
     reader = (owner.folder / "reader.macaroon").read_bytes().hex()
@@ -271,12 +273,12 @@ async def moves(owner: Owner, identity: str, seed: list[str]) -> str:
     # One address a kind, or lnd looks through the chain for minutes.
     await owner.types(*moving, "--window", "1", "--wait")
     node_id = (await owner.asks("nodes", "show", "second home"))["node_id"]
-    kept = await owner.asks("wallet", "macaroon", "second home", "admin", *OF_SECOND)
-    moved = await asyncio.to_thread(owner.lnd, node_id, kept["macaroon"])
+    stored = await owner.asks("wallet", "macaroon", "second home", "admin", *OF_SECOND)
+    moved = await asyncio.to_thread(owner.lnd, node_id, stored["macaroon"])
     assert moved["identity_pubkey"] == identity
     opened = await owner.asks("wallet", "seed", "second home", *OF_SECOND)
     assert opened["seed"] == seed
-    again: str = kept["macaroon"]
+    again: str = stored["macaroon"]
     return again
 
 

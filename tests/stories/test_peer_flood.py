@@ -16,7 +16,7 @@ from leyden.base import processes
 from leyden.nodes.runtimes.local import nftables
 from leyden.nodes.runtimes.local.egress_policy import table_of
 from tests import noise
-from tests.stories.town import Town
+from tests.stories.platform import RunningPlatform
 
 pytestmark = [
     pytest.mark.real,
@@ -79,13 +79,13 @@ class Flood:
 
 
 async def test_a_flood_of_peers_from_one_source_keeps_no_other_one_away(
-    town: Town,
+    platform: RunningPlatform,
 ) -> None:
-    node = await town.create("flooded quay")
-    await town.says(node, "waiting_init")
+    node = await platform.create("flooded quay")
+    await platform.says(node, "waiting_init")
     await node.init()
-    await town.says(node, "running")
-    shown = await town.of(node, "GET", "")
+    await platform.says(node, "running")
+    shown = await platform.of(node, "GET", "")
     host, _, port = shown["peer_address"].rpartition(":")
     key = (await node.call("GET", "/v1/getinfo"))["identity_pubkey"]
 
@@ -104,14 +104,14 @@ async def test_a_flood_of_peers_from_one_source_keeps_no_other_one_away(
         if os.geteuid() == 0 and not nftables.unavailable_reason():
             # Ten seconds' worth at once, and so many in each.
             assert flood.begun <= 20 * (11 + time.monotonic() - began)
-            assert table_of(town.home) in nftables.applied()
+            assert table_of(platform.home) in nftables.applied()
 
-        await town.kill()  # and up again, which applies the limits anew
-        await town.up()
+        await platform.kill()  # and up again, which applies the limits anew
+        await platform.up()
         assert await flood.held() <= FEW
         await a_stranger_is_answered(AT_ONCE_S)
 
-        claim = town.home / "gateway" / "claim"
+        claim = platform.home / "gateway" / "claim"
         first = processes.holder(claim)
         assert first is not None
         await processes.stop(first, grace_s=0)
@@ -124,4 +124,4 @@ async def test_a_flood_of_peers_from_one_source_keeps_no_other_one_away(
                     break
                 await asyncio.sleep(0.1)
         assert await flood.held() <= FEW
-    await town.of(node, "DELETE", "")
+    await platform.of(node, "DELETE", "")

@@ -13,8 +13,8 @@ import pytest
 
 from leyden.base import processes
 from leyden.errors import NodeAway
+from tests.stories.platform import Owned, RunningPlatform
 from tests.stories.test_node_story import is_answered
-from tests.stories.town import Owned, Town
 
 pytestmark = [
     pytest.mark.real,
@@ -31,8 +31,8 @@ PRICE = 12_000
 class Peer:
     """A node with coins, that can be called at its public address."""
 
-    def __init__(self, town: Town, node: Owned) -> None:
-        self.town = town
+    def __init__(self, platform: RunningPlatform, node: Owned) -> None:
+        self.town = platform
         self.node = node
         self.call = node.call
 
@@ -92,47 +92,49 @@ class Peer:
 
 
 async def test_two_nodes_are_peers_by_their_public_addresses(
-    town: Town, tmp_path: Path
+    platform: RunningPlatform, tmp_path: Path
 ) -> None:
     east, west = [
-        Peer(town, await town.create(name, settings={"maxpendingchannels": "2"}))
+        Peer(
+            platform, await platform.create(name, settings={"maxpendingchannels": "2"})
+        )
         for name in ("east pier", "west pier")
     ]
     await asyncio.gather(east.opens_its_wallet(), west.opens_its_wallet())
     for each in (east, west):
-        await town.until("it has its coins", each.has_its_coins)
+        await platform.until("it has its coins", each.has_its_coins)
 
     before = await west.bytes_through_gateway()
     await east.connects_to(west)
-    await town.until("west knows of it too", west.has_a_peer)
+    await platform.until("west knows of it too", west.has_a_peer)
     await asyncio.gather(east.opens_a_channel_to(west), west.opens_a_channel_to(east))
-    await town.run("dev", "mine", "6")
+    await platform.run("dev", "mine", "6")
     for each in (east, west):
-        await town.until("both channels are active", partial(each.has_channels, 2))
+        await platform.until("both channels are active", partial(each.has_channels, 2))
     await east.pays(west)
     await west.pays(east)
     assert await west.bytes_through_gateway() > before + 1_000
     file = tmp_path / "east.macaroon"
     file.write_text(east.node.macaroon)
     words = ("wallet", "channels", "east pier", "--macaroon-file", str(file), "--json")
-    told = json.loads(await town.run(*words))
-    assert told["peer_address"] == f"{east.key}@{east.address}"
-    assert len(told["channels"]) == 2
+    body = json.loads(await platform.run(*words))
+    assert body["peer_address"] == f"{east.key}@{east.address}"
+    assert len(body["channels"]) == 2
 
     flaps = await east.flaps()
-    await restart_gateway(town, west)
+    await restart_gateway(platform, west)
     for each in (east, west):
-        await town.until("they are peers again", partial(each.has_channels, 2))
+        await platform.until("they are peers again", partial(each.has_channels, 2))
     await west.pays(east)
     assert await east.flaps() <= flaps + 2  # gone once, and come back
 
-    await town.of(west.node, "DELETE", "")
-    await town.of(east.node, "DELETE", "")
+    await platform.of(west.node, "DELETE", "")
+    await platform.of(east.node, "DELETE", "")
 
 
-async def restart_gateway(town: Town, caller: Peer) -> None:
+async def restart_gateway(platform: RunningPlatform, caller: Peer) -> None:
     """End Envoy without a word, and wait for the next one."""
-    claim = town.home / "gateway" / "claim"
+    claim = platform.home / "gateway" / "claim"
     first = processes.holder(claim)
     assert first is not None
     await processes.stop(first, grace_s=0)
@@ -143,4 +145,4 @@ async def restart_gateway(town: Town, caller: Peer) -> None:
             return processes.holder(claim) not in {None, first}
         return False
 
-    await town.until("the gateway is back", is_back)
+    await platform.until("the gateway is back", is_back)

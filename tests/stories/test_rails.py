@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.app.loops import STANDING_IN_THE_SHOP, shop_queues
+from leyden.app.loops import STANDING_OF_CHANNELS, channel_queues
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.rules.accounts import Organization
@@ -25,16 +25,16 @@ from leyden.channels.books.verify import verify
 from leyden.channels.checkout import listen
 from leyden.channels.money import credit
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import Channel
-from leyden.channels.shop import EVERYTHING, Shop, ShopSettings
+from leyden.channels.services import EVERYTHING, ChannelServices, ChannelSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.wallet import opened
-from tests.channels.contracts.treasuries import Harbour, LndWorld
-from tests.channels.shop_harness import PRICE, request_of
+from tests.channels.contracts.treasuries import LndWorld, TreasuryHarness
+from tests.channels.orders_harness import PRICE, request_of
 from tests.fakes.payments import PaymentFailed
 from tests.people.plenty import PLENTY
 
@@ -42,7 +42,7 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
 TEAM = "harbour light"
 CHANNEL = Channel(capacity=Sats(1_000_000))
-_RULES = ShopSettings(
+_RULES = ChannelSettings(
     sweep_every=timedelta(seconds=1),
     tickets_every=timedelta(seconds=1),
     answer_waits=timedelta(seconds=1),
@@ -62,8 +62,8 @@ class Rails:
     _running: list[asyncio.Task[None]] = field(default_factory=list)
 
     @property
-    def shop(self) -> Shop:
-        return Shop(
+    def channels(self) -> ChannelServices:
+        return ChannelServices(
             database=self.database,
             sealer=self.sealer,
             payments=self.world.payments,
@@ -79,12 +79,12 @@ class Rails:
     async def open(self) -> None:
         """Start, as the program does."""
         async with self.database.transaction() as tx:
-            for kind in STANDING_IN_THE_SHOP:
+            for kind in STANDING_OF_CHANNELS:
                 await tx.tasks.put(kind, EVERYTHING, due=self.now())
-        worker = Worker(self.database, shop_queues(self.shop), clock=self.now)
+        worker = Worker(self.database, channel_queues(self.channels), clock=self.now)
         self._running = [
             asyncio.create_task(worker.run()),
-            asyncio.create_task(listen(self.shop)),
+            asyncio.create_task(listen(self.channels)),
         ]
 
     async def close(self) -> None:
@@ -94,18 +94,23 @@ class Rails:
 
     async def order(self) -> Order:
         return await orders.create(
-            self.shop, TEAM, f"{uuid.uuid4()}FO", CHANNEL, actor="test", now=self.now()
+            self.channels,
+            TEAM,
+            f"{uuid.uuid4()}FO",
+            CHANNEL,
+            actor="test",
+            now=self.now(),
         )
 
     async def cancel(self, order: Order) -> Order:
         return await orders.cancel(
-            self.shop, TEAM, order.id, actor="test", now=self.now()
+            self.channels, TEAM, order.id, actor="test", now=self.now()
         )
 
     async def get(self, order: Order) -> Order:
         return await self.database.reader.orders.get(order.id)
 
-    async def until(self, order: Order, status: Status) -> Order:
+    async def until(self, order: Order, status: OrderStatus) -> Order:
         found = order
         try:
             async with asyncio.timeout(60):
@@ -129,7 +134,7 @@ class Rails:
         found = 0
         try:
             async with asyncio.timeout(60):
-                while (found := -await self.place(ledger.RECEIVED)) != sats:
+                while (found := -await self.balance_of(ledger.RECEIVED)) != sats:
                     await asyncio.sleep(0.02)
         except TimeoutError:
             raise AssertionError(f"{found} booked instead of {sats}") from None
@@ -153,17 +158,17 @@ class Rails:
     async def credit(self) -> int:
         return (await credit.balance(self.database, TEAM)).credit
 
-    async def place(self, name: str) -> int:
+    async def balance_of(self, name: str) -> int:
         return (await self.database.reader.ledger.sums()).get(name, Sats(0))
 
 
 @pytest.fixture
 async def rails(
-    harbour: Harbour,
+    treasury: TreasuryHarness,
     sqlite_db: Database,
     sealer: Sealer,
 ) -> AsyncIterator[Rails]:
-    rails = Rails(LndWorld(harbour), sqlite_db, sealer)
+    rails = Rails(LndWorld(treasury), sqlite_db, sealer)
     async with sqlite_db.transaction() as tx:
         await tx.accounts.add(Organization(id=TEAM, name=TEAM, created=utc_now()))
     await rails.open()
@@ -176,56 +181,56 @@ async def rails(
 async def test_lightning_to_the_sat(rails: Rails) -> None:
     order = await rails.order()
     rails.world.begin_to_pay(request_of(order))
-    created = await rails.until(order, Status.CREATED)
+    created = await rails.until(order, OrderStatus.CREATED)
     assert (created.paid, created.invoice) == (True, InvoiceState.SETTLED)
-    assert not await rails.world.kept(request_of(order))
+    assert not await rails.world.is_kept(request_of(order))
     assert await rails.credit() == 0
-    assert await rails.place(ledger.RECEIVED) == -PRICE
+    assert await rails.balance_of(ledger.RECEIVED) == -PRICE
 
 
 async def test_lightning_in_parts(rails: Rails) -> None:
     order = await rails.order()
     rails.world.begin_to_pay(request_of(order), at_a_time=5_000)
-    await rails.until(order, Status.CREATED)
+    await rails.until(order, OrderStatus.CREATED)
     parts = await rails.world.parts(request_of(order))
     assert (len(parts), sum(parts)) == (4, PRICE)
     assert await rails.credit() == 0
-    assert await rails.place(ledger.RECEIVED) == -PRICE
+    assert await rails.balance_of(ledger.RECEIVED) == -PRICE
 
 
 async def test_more_than_was_due_over_lightning_is_credit(rails: Rails) -> None:
     order = await rails.order()
     rails.world.begin_to_pay(request_of(order), PRICE + 837)
-    await rails.until(order, Status.CREATED)
-    assert not await rails.world.kept(request_of(order))
+    await rails.until(order, OrderStatus.CREATED)
+    assert not await rails.world.is_kept(request_of(order))
     assert await rails.credit() == 837
 
 
 async def test_less_than_is_due_over_lightning_is_refused(rails: Rails) -> None:
     order = await rails.order()
     rails.world.begin_to_pay(request_of(order), PRICE - 1)
-    assert await rails.world.kept(request_of(order))
-    assert (await rails.get(order)).status is Status.WAITING_PAYMENT
+    assert await rails.world.is_kept(request_of(order))
+    assert (await rails.get(order)).status is OrderStatus.WAITING_PAYMENT
 
 
 async def test_without_a_ticket_the_payer_gets_the_money_back(rails: Rails) -> None:
     rails.market.refuses = "the account is empty"
     order = await rails.order()
     rails.world.begin_to_pay(request_of(order))
-    failed = await rails.until(order, Status.FAILED)
+    failed = await rails.until(order, OrderStatus.FAILED)
     assert not failed.paid
-    assert await rails.world.kept(request_of(order))
+    assert await rails.world.is_kept(request_of(order))
     assert await rails.credit() == 0
-    assert await rails.place(ledger.RECEIVED) == 0
+    assert await rails.balance_of(ledger.RECEIVED) == 0
 
 
 async def test_one_output_on_the_chain(rails: Rails) -> None:
     order = await rails.order()
     await rails.world.send(order.onchain_address, PRICE)
     await rails.until_seen(order, PRICE)
-    assert (await rails.get(order)).status is Status.WAITING_PAYMENT
+    assert (await rails.get(order)).status is OrderStatus.WAITING_PAYMENT
     await rails.world.mine(1)
-    await rails.until(order, Status.CREATED)
+    await rails.until(order, OrderStatus.CREATED)
     # Nobody can pay it a second time.
     await rails.until_closed(order)
     with pytest.raises(PaymentFailed):
@@ -241,7 +246,7 @@ async def test_several_outputs_add_up_and_the_surplus_is_credit(rails: Rails) ->
     await rails.world.send(order.onchain_address, 2_000)
     await rails.until_seen(order, 2_000, 5_000, 10_000)
     await rails.world.mine(1)
-    await rails.until(order, Status.CREATED)
+    await rails.until(order, OrderStatus.CREATED)
     await rails.until_credit(17_000 - PRICE)
 
 
@@ -252,9 +257,9 @@ async def test_less_than_is_due_on_the_chain_becomes_credit_in_the_end(
     await rails.world.send(order.onchain_address, 10_000)
     await rails.world.mine(1)
     await rails.until_seen(order, 10_000)
-    assert (await rails.get(order)).status is Status.WAITING_PAYMENT
+    assert (await rails.get(order)).status is OrderStatus.WAITING_PAYMENT
     rails.ahead = timedelta(minutes=61)
-    await rails.until(order, Status.EXPIRED)
+    await rails.until(order, OrderStatus.EXPIRED)
     await rails.until_credit(10_000)
 
 
@@ -264,30 +269,30 @@ async def test_both_rails_at_once_buy_one_ticket_and_credit(rails: Rails) -> Non
     rails.market.away = True
     await rails.world.send(order.onchain_address, PRICE)
     await rails.world.pay(request_of(order))
-    await rails.until(order, Status.CREATING)
+    await rails.until(order, OrderStatus.CREATING)
     await rails.world.mine(1)
     rails.market.away = False
-    await rails.until(order, Status.CREATED)
+    await rails.until(order, OrderStatus.CREATED)
     await rails.until_credit(PRICE)
-    assert await rails.place(ledger.RECEIVED) == -2 * PRICE
+    assert await rails.balance_of(ledger.RECEIVED) == -2 * PRICE
 
 
 async def test_what_comes_late_is_credit_or_goes_back(rails: Rails) -> None:
     order = await rails.order()
     rails.ahead = timedelta(minutes=61)
-    await rails.until(order, Status.EXPIRED)
+    await rails.until(order, OrderStatus.EXPIRED)
     await rails.until_closed(order)
     with pytest.raises(PaymentFailed):
         await rails.world.pay(request_of(order))
     await rails.world.send(order.onchain_address, PRICE)
     await rails.world.mine(1)
     await rails.until_credit(PRICE)
-    assert (await rails.get(order)).status is Status.EXPIRED
+    assert (await rails.get(order)).status is OrderStatus.EXPIRED
 
 
 async def test_what_comes_after_a_cancel_is_credit_or_goes_back(rails: Rails) -> None:
     order = await rails.order()
-    assert (await rails.cancel(order)).status is Status.CANCELLED
+    assert (await rails.cancel(order)).status is OrderStatus.CANCELLED
     await rails.until_closed(order)
     with pytest.raises(PaymentFailed):
         await rails.world.pay(request_of(order))
@@ -300,11 +305,11 @@ async def test_what_comes_after_a_cancel_is_credit_or_goes_back(rails: Rails) ->
 async def test_a_paid_order_that_is_given_up_becomes_credit(rails: Rails) -> None:
     order = await rails.order()
     rails.world.begin_to_pay(request_of(order))
-    await rails.until(order, Status.CREATED)
+    await rails.until(order, OrderStatus.CREATED)
     assert (await rails.cancel(order)).credit_refund == PRICE
     again = await rails.order()
     assert (again.credit_used, again.to_be_paid) == (PRICE, 0)
-    await rails.until(again, Status.CREATED)
+    await rails.until(again, OrderStatus.CREATED)
 
 
 async def test_a_payment_that_is_replaced_counts_as_what_replaced_it(
@@ -316,8 +321,8 @@ async def test_a_payment_that_is_replaced_counts_as_what_replaced_it(
     await rails.world.spend_again(spent, order.onchain_address, 10_000, fee=9_000)
     await rails.world.mine(1)
     await rails.until_seen(order, 10_000)
-    assert (await rails.get(order)).status is Status.WAITING_PAYMENT
-    assert await rails.place(ledger.held(order.id)) == 10_000
+    assert (await rails.get(order)).status is OrderStatus.WAITING_PAYMENT
+    assert await rails.balance_of(ledger.held(order.id)) == 10_000
 
 
 async def test_a_reorganisation_that_brings_the_payment_again_changes_nothing(
@@ -326,12 +331,12 @@ async def test_a_reorganisation_that_brings_the_payment_again_changes_nothing(
     order = await rails.order()
     await rails.world.send(order.onchain_address, PRICE)
     await rails.world.mine(2)
-    await rails.until(order, Status.CREATED)
+    await rails.until(order, OrderStatus.CREATED)
     await rails.world.reorganise(2)
     await rails.world.mine(1)
     await rails.until_seen(order, PRICE)
     await rails.until_booked(PRICE)
-    assert (await rails.get(order)).status is Status.CREATED
+    assert (await rails.get(order)).status is OrderStatus.CREATED
 
 
 async def test_a_reorganisation_before_the_ticket_waits_for_the_payment_again(
@@ -341,14 +346,14 @@ async def test_a_reorganisation_before_the_ticket_waits_for_the_payment_again(
     rails.market.away = True
     await rails.world.send(order.onchain_address, PRICE)
     await rails.world.mine(1)
-    await rails.until(order, Status.CREATING)
+    await rails.until(order, OrderStatus.CREATING)
     await rails.world.undo(1)
-    await rails.until(order, Status.WAITING_PAYMENT)
+    await rails.until(order, OrderStatus.WAITING_PAYMENT)
     await rails.until_booked(0)
     rails.market.away = False
     await rails.world.mine(2)
-    await rails.until(order, Status.CREATED)
-    assert await rails.place(ledger.RECEIVED) == -PRICE
+    await rails.until(order, OrderStatus.CREATED)
+    assert await rails.balance_of(ledger.RECEIVED) == -PRICE
 
 
 async def test_what_a_longer_branch_undoes_buys_nothing_until_a_block_has_it_again(
@@ -359,17 +364,17 @@ async def test_what_a_longer_branch_undoes_buys_nothing_until_a_block_has_it_aga
     rails.market.away = True
     await rails.world.send(order.onchain_address, PRICE)
     await rails.world.mine(2)
-    await rails.until(order, Status.CREATING)
+    await rails.until(order, OrderStatus.CREATING)
     await rails.world.unmine(2)
-    await rails.until(order, Status.WAITING_PAYMENT)
+    await rails.until(order, OrderStatus.WAITING_PAYMENT)
     await rails.until_booked(0)
     rails.market.away = False
     await rails.world.mine_nothing(3)
     await asyncio.sleep(2)  # the platform looks for payments twice
-    assert (await rails.get(order)).status is Status.WAITING_PAYMENT
+    assert (await rails.get(order)).status is OrderStatus.WAITING_PAYMENT
     await rails.world.mine(1)
-    await rails.until(order, Status.CREATED)
-    assert await rails.place(ledger.RECEIVED) == -PRICE
+    await rails.until(order, OrderStatus.CREATED)
+    assert await rails.balance_of(ledger.RECEIVED) == -PRICE
 
 
 async def test_a_reorganisation_that_takes_the_payment_away_is_owed_to_us(
@@ -378,7 +383,7 @@ async def test_a_reorganisation_that_takes_the_payment_away_is_owed_to_us(
     order = await rails.order()
     spent = await rails.world.send_replaceably(order.onchain_address, PRICE)
     await rails.world.mine(1)
-    await rails.until(order, Status.CREATED)
+    await rails.until(order, OrderStatus.CREATED)
     home = rails.world.harbour.home
     async with opened(access.load(home).lnds["treasury"]) as wallet:
         elsewhere = await wallet.address()
@@ -386,8 +391,8 @@ async def test_a_reorganisation_that_takes_the_payment_away_is_owed_to_us(
     await rails.world.spend_again(spent, elsewhere, 10_000, fee=9_000)
     await rails.world.mine(2)
     await rails.until_booked(0)
-    assert await rails.place(ledger.receivable(TEAM)) == -PRICE
-    assert (await rails.get(order)).status is Status.CREATED
+    assert await rails.balance_of(ledger.receivable(TEAM)) == -PRICE
+    assert (await rails.get(order)).status is OrderStatus.CREATED
 
 
 async def test_a_treasury_that_is_killed_while_it_is_paid_takes_it_afterwards(
@@ -396,14 +401,14 @@ async def test_a_treasury_that_is_killed_while_it_is_paid_takes_it_afterwards(
     order = await rails.order()
     rails.market.away = True
     await rails.world.pay(request_of(order))
-    await rails.until(order, Status.CREATING)
+    await rails.until(order, OrderStatus.CREATING)
     await rails.world.harbour.treasury_killed()
     rails.market.away = False
     await asyncio.sleep(0.5)  # long enough to find that nobody is there
-    assert (await rails.get(order)).status is Status.CREATING
+    assert (await rails.get(order)).status is OrderStatus.CREATING
     await rails.world.harbour.treasury_back()
-    await rails.until(order, Status.CREATED)
-    assert not await rails.world.kept(request_of(order))
+    await rails.until(order, OrderStatus.CREATED)
+    assert not await rails.world.is_kept(request_of(order))
 
 
 async def test_what_came_while_the_platform_was_down_is_found(rails: Rails) -> None:
@@ -414,6 +419,6 @@ async def test_what_came_while_the_platform_was_down_is_found(rails: Rails) -> N
     await rails.world.send(chain.onchain_address, PRICE)
     await rails.world.mine(1)
     await rails.open()
-    await rails.until(lightning, Status.CREATED)
-    await rails.until(chain, Status.CREATED)
-    assert not await rails.world.kept(request_of(lightning))
+    await rails.until(lightning, OrderStatus.CREATED)
+    await rails.until(chain, OrderStatus.CREATED)
+    assert not await rails.world.is_kept(request_of(lightning))

@@ -85,8 +85,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     if warm.exists():
         (home / ".cache" / "leyden").mkdir(parents=True)
         (home / ".cache" / "leyden" / "daemons").symlink_to(warm)
-    kept = {"PATH", "LANG", "TMPDIR", "GOPROXY", "GOFLAGS", "CI"}
-    wanted = {name: value for name, value in os.environ.items() if name in kept}
+    stored = {"PATH", "LANG", "TMPDIR", "GOPROXY", "GOFLAGS", "CI"}
+    wanted = {name: value for name, value in os.environ.items() if name in stored}
     for name in os.environ:  # how packages are reached here
         if name.startswith(("PIP_", "UV_", "SSL_")):
             wanted[name] = os.environ[name]
@@ -179,8 +179,8 @@ def test_the_examples_of_the_api_work_as_written(
 @pytest.fixture
 def stranger(up: Path, environment: dict[str, str]) -> dict[str, str]:
     """What a customer's developer has: the platform's URL, and a key."""
-    kept = json.loads((up / ".leyden" / "dev.json").read_text())
-    given = {"LEYDEN_URL": kept["base_url"], "LEYDEN_KEY": kept["api_key"]}
+    body = json.loads((up / ".leyden" / "dev.json").read_text())
+    given = {"LEYDEN_URL": body["base_url"], "LEYDEN_KEY": body["api_key"]}
     return {**environment, **given}
 
 
@@ -222,11 +222,11 @@ def test_the_page_of_commands_works_as_written(
 
 
 def test_the_api_answers_with_the_key_that_up_made(up: Path) -> None:
-    kept = json.loads((up / ".leyden" / "dev.json").read_text())
+    body = json.loads((up / ".leyden" / "dev.json").read_text())
     assert (up / ".leyden" / "dev.json").stat().st_mode & 0o777 == 0o600
     request = urllib.request.Request(
-        f"{kept['base_url']}/organizations/{kept['organization_id']}/nodes",
-        headers={"X-SERVICE-AUTH": kept["api_key"]},
+        f"{body['base_url']}/organizations/{body['organization_id']}/nodes",
+        headers={"X-SERVICE-AUTH": body["api_key"]},
     )
     with urllib.request.urlopen(request) as answer:
         assert set(json.load(answer)) == {"nodes"}
@@ -275,10 +275,10 @@ def _go() -> dict[str, str]:
     go = shutil.which("go")
     if go is None:
         return {}
-    told = subprocess.run(
+    printed = subprocess.run(
         [go, "env", *names], capture_output=True, text=True, check=True
     )
-    return dict(zip(names, told.stdout.split(), strict=True))
+    return dict(zip(names, printed.stdout.split(), strict=True))
 
 
 @pytest.mark.long  # `.ci/run` does nothing else
@@ -286,7 +286,7 @@ def test_the_tests_run_as_written(clone: Path, environment: dict[str, str]) -> N
     """As written, but told by the environment to be brief: this is one of them."""
     _, command, _ = commands()
     subprocess.run(["./leyden", "config"], cwd=clone, env=environment, check=True)
-    kept = (clone / ".venv" / "pyvenv.cfg").stat().st_ino
+    path = (clone / ".venv" / "pyvenv.cfg").stat().st_ino
     one = "tests/base/rules/test_accounts.py -p no:cacheprovider"
     brief = {**environment, "PYTEST_ADDOPTS": one}
     brief |= _go()
@@ -302,4 +302,4 @@ def test_the_tests_run_as_written(clone: Path, environment: dict[str, str]) -> N
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "passed" in done.stdout
     made = (clone / ".venv" / "pyvenv.cfg").stat().st_ino
-    assert made == kept, "what runs from this clone keeps its packages under its feet"
+    assert made == path, "what runs from this clone keeps its packages under its feet"

@@ -13,10 +13,10 @@ import pytest_asyncio
 
 from leyden_workshop.devnet import direct_purchase, lsps1_purchase, receiving, wallet
 from leyden_workshop.devnet.calls import calling
-from leyden_workshop.devnet.direct_purchase import Recipient
+from leyden_workshop.devnet.direct_purchase import PurchasingNode
 from leyden_workshop.devnet.wallet import Wallet
+from tests.stories.platform import RunningPlatform
 from tests.stories.test_direct_channel import stranger
-from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,
@@ -28,29 +28,31 @@ CAPACITY = 300_000
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def buyer(
-    market_town: Town, real_lnd: Path, memory_path: Path
-) -> AsyncIterator[Recipient]:
+    trading_platform: RunningPlatform, real_lnd: Path, memory_path: Path
+) -> AsyncIterator[PurchasingNode]:
     """A new node without any channel, whose peers are only those it buys from."""
-    await market_town.spend_credit()
+    await trading_platform.spend_credit()
     folder = memory_path / "stranger"
     async with (
-        stranger(market_town, real_lnd, folder) as lnd,
+        stranger(trading_platform, real_lnd, folder) as lnd,
         wallet.opened(lnd) as node,
     ):
 
         async def is_synced() -> bool:
             return (await node.height())[1]
 
-        await market_town.until("the node is synced", is_synced)
+        await trading_platform.until("the node is synced", is_synced)
         key = await node.key()
-        yield Recipient(key, {"node": f"{key}@{lnd.peer}"}, node)
+        yield PurchasingNode(key, {"node": f"{key}@{lnd.peer}"}, node)
 
 
-async def receives(town: Town, to: Recipient, bought: dict[str, Any]) -> None:
+async def receives(
+    platform: RunningPlatform, to: PurchasingNode, bought: dict[str, Any]
+) -> None:
     """Hold that the customer's payments arrive through this channel, the only one."""
     assert isinstance(to.node, Wallet)
-    sats = await receiving.receive(town.home, to.node, bought)
-    await town.run("dev", "pay", await to.node.invoice(5_000))
+    sats = await receiving.receive(platform.home, to.node, bought)
+    await platform.run("dev", "pay", await to.node.invoice(5_000))
     (channel,) = await to.node.channels()
     assert channel["channel_point"] == bought["channel_point"]
     assert int(channel["local_balance"]) == sats + 5_000
@@ -58,29 +60,29 @@ async def receives(town: Town, to: Recipient, bought: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("announce", [False, True], ids=["private", "announced"])
 async def test_direct_channel_receives_payments_of_the_customer(
-    market_town: Town, buyer: Recipient, *, announce: bool
+    trading_platform: RunningPlatform, buyer: PurchasingNode, *, announce: bool
 ) -> None:
-    to = Recipient(buyer.key, {**buyer.wish, "announce": announce}, buyer.node)
-    async with calling(market_town.home) as call:
+    to = PurchasingNode(buyer.key, {**buyer.wish, "announce": announce}, buyer.node)
+    async with calling(trading_platform.home) as call:
         _, channel = await direct_purchase.buy(
-            market_town.home, call, to, print, capacity=CAPACITY
+            trading_platform.home, call, to, print, capacity=CAPACITY
         )
     assert channel["private"] is not announce
-    await receives(market_town, buyer, channel)
-    seller = json.loads(await market_town.run("seller", "--json"))
+    await receives(trading_platform, buyer, channel)
+    seller = json.loads(await trading_platform.run("seller", "--json"))
     assert seller["unreachable"] is None
 
 
 async def test_lsps1_channel_receives_payments_of_the_customer(
-    market_town: Town, buyer: Recipient
+    trading_platform: RunningPlatform, buyer: PurchasingNode
 ) -> None:
     assert isinstance(buyer.node, Wallet)
-    async with calling(market_town.home) as call:
+    async with calling(trading_platform.home) as call:
         info = await call("GET", "/lsps1/v1/get_info", None)
         key, _, at = info["uris"][0].partition("@")
         await buyer.node.connect(key, at=at)
         _, channel = await lsps1_purchase.buy(
-            market_town.home, call, buyer, print, capacity=CAPACITY
+            trading_platform.home, call, buyer, print, capacity=CAPACITY
         )
     assert channel["private"]
-    await receives(market_town, buyer, channel)
+    await receives(trading_platform, buyer, channel)

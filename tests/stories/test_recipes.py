@@ -11,7 +11,7 @@ from leyden.errors import NodeRefused
 from leyden.nodes.pages.recipes import RECIPES
 from tests.programs import needs
 from tests.stories import recipes
-from tests.stories.town import Owned, Town
+from tests.stories.platform import Owned, RunningPlatform
 
 pytestmark = [
     pytest.mark.real,
@@ -61,14 +61,14 @@ FORBIDDEN = {
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def node(town: Town) -> AsyncIterator[Owned]:
+async def node(platform: RunningPlatform) -> AsyncIterator[Owned]:
     """A node of Alice's that runs."""
-    node = await town.create("recipe light")
-    await town.says(node, "waiting_init")
+    node = await platform.create("recipe light")
+    await platform.says(node, "waiting_init")
     await node.init()
-    await town.says(node, "running")
+    await platform.says(node, "running")
     yield node
-    await town.of(node, "DELETE", "")
+    await platform.of(node, "DELETE", "")
 
 
 async def is_permitted(node: Owned, macaroon: str, method: str, path: str) -> bool:
@@ -92,29 +92,29 @@ async def test_an_app_may_do_what_it_does_and_no_more(node: Owned, app: str) -> 
 
 
 async def test_lncli_curl_and_python_run_as_shown(
-    town: Town, node: Owned, tmp_path: Path
+    platform: RunningPlatform, node: Owned, tmp_path: Path
 ) -> None:
-    shown = await recipes.texts(town, node)
-    folder = await recipes.folder_of(town, node, tmp_path / "kept", shown)
+    shown = await recipes.texts(platform, node)
+    folder = await recipes.folder_of(platform, node, tmp_path / "kept", shown)
     for tool in ("lncli", "curl"):
-        told = json.loads(
+        body = json.loads(
             await recipes.run(folder, "sh", "-c", f"{shown[tool]} 2>/dev/null")
         )
-        assert told["alias"] == "harbour light"
-    told = await recipes.run(folder, "python3", "-c", shown["python"])
-    assert told == "harbour light\n"
+        assert body["alias"] == "harbour light"
+    body = await recipes.run(folder, "python3", "-c", shown["python"])
+    assert body == "harbour light\n"
 
 
 @pytest.mark.long
 async def test_javascript_and_go_run_as_shown(
-    town: Town, node: Owned, tmp_path: Path
+    platform: RunningPlatform, node: Owned, tmp_path: Path
 ) -> None:
-    shown = await recipes.texts(town, node)
-    folder = await recipes.folder_of(town, node, tmp_path / "kept", shown)
+    shown = await recipes.texts(platform, node)
+    folder = await recipes.folder_of(platform, node, tmp_path / "kept", shown)
     (folder / "main.go").write_text(f"{shown['go']}\n")
-    told = json.loads(await recipes.run(folder, "go", "run", "main.go"))
-    assert told["alias"] == "harbour light"
+    body = json.loads(await recipes.run(folder, "go", "run", "main.go"))
+    assert body["alias"] == "harbour light"
     await recipes.ln_service(folder)
     (folder / "main.mjs").write_text(f"{shown['javascript']}\n")
-    told = await recipes.run(folder, "node", "main.mjs")
-    assert told == "harbour light\n"
+    body = await recipes.run(folder, "node", "main.mjs")
+    assert body == "harbour light\n"

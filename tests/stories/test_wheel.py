@@ -185,11 +185,11 @@ def test_it_is_the_same_program_outside_of_the_clone(
         "print(leyden.__file__, *(s.key for s in catalogue.SETS + binaries.SETS))"
     )
     venv = stranger.venv
-    told = subprocess.run(
+    printed = subprocess.run(
         [venv / "bin/python", "-c", script], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert str(venv) in told[0]
-    assert told[1:] == [each.key for each in (*catalogue.SETS, *binaries.SETS)]
+    assert str(venv) in printed[0]
+    assert printed[1:] == [each.key for each in (*catalogue.SETS, *binaries.SETS)]
 
 
 @pytest.mark.long

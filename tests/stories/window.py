@@ -36,9 +36,9 @@ class Window:
 
     async def see(self, words: str, *, seconds: float = 100) -> None:
         """Wait until these words can be seen."""
-        seen = self.page.get_by_text(words).locator("visible=true").first
+        by_text = self.page.get_by_text(words).locator("visible=true").first
         try:
-            await seen.wait_for(timeout=seconds * 1000)
+            await by_text.wait_for(timeout=seconds * 1000)
         except NeverSeen:
             shown = await self.page.locator("main").inner_text()
             raise AssertionError(f"not seen: {words}\n{shown}") from None
@@ -130,16 +130,16 @@ def sent_to(folder: Path) -> dict[str, bytes]:
     """
     log = json.loads((folder / "net.json").read_text())
     kinds = {number: name for name, number in log["constants"]["logEventTypes"].items()}
-    places: dict[int, str] = {}
+    positions: dict[int, str] = {}
     sent: dict[str, bytes] = {}
     for event in log["events"]:
         kind, source = kinds[event["type"]], event["source"]["id"]
         given: dict[str, Any] = event.get("params", {})
         for address in _addresses(given):
-            places[source] = address
+            positions[source] = address
         if kind in {"SOCKET_BYTES_SENT", "SSL_SOCKET_BYTES_SENT"} and "bytes" in given:
-            place = f"{places.get(source, 'nowhere')} {kind.partition('_')[0]}"
-            sent[place] = sent.get(place, b"") + base64.b64decode(given["bytes"])
+            answer = f"{positions.get(source, 'nowhere')} {kind.partition('_')[0]}"
+            sent[answer] = sent.get(answer, b"") + base64.b64decode(given["bytes"])
     return sent
 
 

@@ -24,7 +24,7 @@ from sqlalchemy import Connection, MetaData, func, select
 
 from leyden.base import processes
 from leyden.base.database import schema
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.base.rules.times import utc_now
 from leyden.lnd.trust import trusting
 from leyden.nodes.certificates.authority import Authority
@@ -78,7 +78,7 @@ class OldHome:
         return self.folder / "nodes" / node_id / "lnd"
 
     @asynccontextmanager
-    async def running(self, name: str, lnd: Path) -> AsyncIterator[Identity]:
+    async def running(self, name: str, lnd: Path) -> AsyncIterator[ProcessIdentity]:
         """Have a node run as that release started it, and its row say so."""
         row, home = self.nodes[name], self.lnd_home(name)
         authority = Authority(self.folder / "authority")

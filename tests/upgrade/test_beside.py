@@ -50,23 +50,23 @@ def at(url: str, version: str) -> Mapping[str, Table]:
         config.attributes["connection"] = connection
         alembic.command.upgrade(config, version)
     with connected(url) as connection:
-        seen = sa.inspect(connection)
+        found = sa.inspect(connection)
         return {
             name: Table(
-                columns={each["name"]: dict(each) for each in seen.get_columns(name)},
-                rules=dict(_rules(seen, name)),
+                columns={each["name"]: dict(each) for each in found.get_columns(name)},
+                rules=dict(_rules(found, name)),
             )
-            for name in seen.get_table_names()
+            for name in found.get_table_names()
             if name != "alembic_version"
         }
 
 
-def _rules(seen: sa.Inspector, table: str) -> Iterator[tuple[str, str]]:
-    for check in seen.get_check_constraints(table):
+def _rules(inspector: sa.Inspector, table: str) -> Iterator[tuple[str, str]]:
+    for check in inspector.get_check_constraints(table):
         yield str(check["name"]), str(check["sqltext"])
-    for unique in seen.get_unique_constraints(table):
+    for unique in inspector.get_unique_constraints(table):
         yield str(unique["name"]), " ".join(unique["column_names"])
-    for index in seen.get_indexes(table):
+    for index in inspector.get_indexes(table):
         if index["unique"]:
             yield str(index["name"]), " ".join(map(str, index["column_names"]))
 

@@ -24,13 +24,13 @@ from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.channels.books.verify import verify
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Status
-from leyden.channels.shop import TICKET
+from leyden.channels.rules.orders import OrderStatus
+from leyden.channels.services import TICKET
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.nodes.rules.versions import Version
 from leyden.nodes.runtimes.local.census import lnds
 from leyden.people import api_keys, sign_in
-from tests.channels.shop_harness import ShopHarness
+from tests.channels.orders_harness import OrdersHarness
 from tests.nodes.api.nodes.conftest import CIPHERTEXT
 from tests.nodes.contracts.runtimes import install_stand_in
 from tests.ports import free_port
@@ -96,7 +96,7 @@ async def test_the_books_are_right_and_orders_go_on(
     assert {each.id: each.status for each in found.values()} == {
         each["id"]: each["status"] for each in shown["orders"].values()
     }
-    harness = ShopHarness(
+    harness = OrdersHarness(
         database,
         platform.sealer,
         market=SimulatedMarket(old.folder / "market.json"),
@@ -107,7 +107,7 @@ async def test_the_books_are_right_and_orders_go_on(
         assert ticket in old.kept["files"]["market.json"]
     creating = found[shown["orders"]["creating"]["id"]]
     await harness.work(TICKET)
-    assert await harness.status(creating) is Status.CREATED
+    assert await harness.status(creating) is OrderStatus.CREATED
     await harness.cancel(creating, who=shown["organization"])
     await harness.cancel(
         found[shown["orders"]["created"]["id"]], who=shown["organization"]
@@ -133,7 +133,7 @@ async def test_keys_and_passwords_open_what_they_opened(
         browser="of the last release",
         now=LATER,
     )
-    assert session.whole
+    assert session.is_complete
 
 
 async def test_running_nodes_are_adopted_and_none_is_restarted(
@@ -160,8 +160,8 @@ async def test_running_nodes_are_adopted_and_none_is_restarted(
         await stack.enter_async_context(running(given, binary=none_starts))
         for name, shown in old.shown["nodes"].items():
             _compare(await _get(old, given, name), shown)
-        for kept in ("seed", "macaroon/admin"):
-            backup = await _get(old, given, "harbour light", kept)
+        for stored in ("seed", "macaroon/admin"):
+            backup = await _get(old, given, "harbour light", stored)
             assert CIPHERTEXT in backup.values()
         light = old.nodes["harbour light"]["api_endpoint"]
         gateway = f"https://127.0.0.1:{given.gateway_rest_port}/v1/state"

@@ -24,7 +24,7 @@ from leyden.events.rows.subscriptions import webhook_secret_purpose as purpose
 from leyden.events.rules.deliveries import Pause
 from leyden.nodes import webhooks
 from leyden.nodes.launch_specs import key_purpose, settings_purpose
-from tests.events.post import SECRET, URL, Post, Update
+from tests.events.webhook_harness import SECRET, URL, Update, WebhookHarness
 from tests.nodes.rules.nodes import NOON, a_node, some_settings
 
 BEFORE = "0048_lightning_only"
@@ -101,7 +101,7 @@ UNLOCK = {"status": "waiting_unlock"}
 
 
 @pytest.fixture
-async def post(url: str, sealer: Sealer) -> AsyncIterator[Post]:
+async def harness(url: str, sealer: Sealer) -> AsyncIterator[WebhookHarness]:
     """A node with a webhook, some events of every state, and one that was retried."""
     put_nodes(url, sealer)
     retried = to_us(NOON) + 30 * SECOND
@@ -134,7 +134,7 @@ async def post(url: str, sealer: Sealer) -> AsyncIterator[Post]:
     )
     migrate(url)
     database = await open_database(url)
-    yield Post(database=database, sealer=sealer)
+    yield WebhookHarness(database=database, sealer=sealer)
     await database.close()
 
 
@@ -183,24 +183,24 @@ def put_nodes(url: str, sealer: Sealer) -> None:
 
 
 async def test_what_waits_is_sent_once_under_its_id_with_both_secrets(
-    post: Post,
+    harness: WebhookHarness,
 ) -> None:
-    await post.run()
-    assert post.told == [], "its time has not come"
-    assert await post.next_due() == timedelta(seconds=30)
-    assert await verify(post.database) == []
-    await post.pass_time(seconds=30)
-    (sent,) = post.sender.received
+    await harness.run()
+    assert harness.deliveries_made == [], "its time has not come"
+    assert await harness.next_due() == timedelta(seconds=30)
+    assert await verify(harness.database) == []
+    await harness.pass_time(seconds=30)
+    (sent,) = harness.sender.received
     assert sent.headers["webhook-id"] == "msg_3"
     assert sent.headers["Service-Secret"] == SECRET
     assert len(sent.headers["webhook-signature"].split()) == 4
-    await post.pass_time(days=3)
-    assert len(post.sender.received) == 1
+    await harness.pass_time(days=3)
+    assert len(harness.sender.received) == 1
 
 
-async def test_what_was_is_shown_as_it_was(post: Post) -> None:
+async def test_what_was_is_shown_as_it_was(harness: WebhookHarness) -> None:
     node = a_node()
-    shown = await post.deliveries(node)
+    shown = await harness.deliveries(node)
     assert [(each.message.id, str(each.message.state)) for each in shown] == [
         ("msg_0", "superseded"),
         ("msg_1", "delivered"),
@@ -211,37 +211,39 @@ async def test_what_was_is_shown_as_it_was(post: Post) -> None:
     statuses = [[answer.status for _, answer in each.attempts] for each in shown]
     assert statuses == [[], [503, 200], [], [503]]
     assert shown[1].attempts[0].answer.excerpt == "at lunch"
-    subscriptions = post.database.reader.subscriptions
+    subscriptions = harness.database.reader.subscriptions
     assert (await subscriptions.get_of_node(node.id)).failing_since == NOON
     assert (await subscriptions.get_of_node(PIER)).pause is Pause.GONE
     assert await subscriptions.list_("harbour") == []
 
 
-async def test_each_secret_that_moved_opens(post: Post, url: str) -> None:
+async def test_each_secret_that_moved_opens(harness: WebhookHarness, url: str) -> None:
     with connected(url) as connection:
-        opened = sealed_values.open_all(connection, post.sealer)
+        opened = sealed_values.open_all(connection, harness.sealer)
     assert (opened.values, opened.shut) == (7, [])
     node_id = a_node().id
     rotated = await webhooks.rotate_secret(
-        post.dispatcher, "harbour", node_id, actor="test"
+        harness.dispatcher, "harbour", node_id, actor="test"
     )
-    await post.pass_time(seconds=30)
-    assert post.sender.received[0].headers["Service-Secret"] == rotated.secret
+    await harness.pass_time(seconds=30)
+    assert harness.sender.received[0].headers["Service-Secret"] == rotated.secret
 
 
-async def test_an_update_that_was_announced_is_not_announced_again(post: Post) -> None:
-    node = await post.database.reader.nodes.get(a_node().id)
-    await post.announce(node, Update("v9"))
-    assert len(await post.deliveries(node)) == 4
-    await post.announce(node, Update("v10"))
-    assert len(await post.deliveries(node)) == 5
+async def test_an_update_that_was_announced_is_not_announced_again(
+    harness: WebhookHarness,
+) -> None:
+    node = await harness.database.reader.nodes.get(a_node().id)
+    await harness.announce(node, Update("v9"))
+    assert len(await harness.deliveries(node)) == 4
+    await harness.announce(node, Update("v10"))
+    assert len(await harness.deliveries(node)) == 5
 
 
 async def test_what_the_last_release_still_stores_is_taken_over(
-    post: Post, url: str
+    harness: WebhookHarness, url: str
 ) -> None:
     """It runs beside this one for a while; both process the tasks of its kind."""
-    await post.pass_time(seconds=30)
+    await harness.pass_time(seconds=30)
     newer = {**UPDATE, "lnd_version": "v11"}
     put(
         url,
@@ -252,12 +254,12 @@ async def test_what_the_last_release_still_stores_is_taken_over(
         webhook_attempt=[an_attempt("msg_4", 1, 503), an_attempt("msg_5", 1, 200)],
     )
     for _ in range(2):
-        await do(post, FORGETTING, "all")  # it has left no task for what it has sent
-        await do(post, RETIRED, a_node().id)
-        await post.run()
-    ids = [each.headers["webhook-id"] for each in post.sender.received]
+        await do(harness, FORGETTING, "all")  # it has left no task for what it has sent
+        await do(harness, RETIRED, a_node().id)
+        await harness.run()
+    ids = [each.headers["webhook-id"] for each in harness.sender.received]
     assert ids == ["msg_3", "msg_4"]
-    shown = (await post.deliveries(a_node()))[-2:]
+    shown = (await harness.deliveries(a_node()))[-2:]
     assert [len(each.attempts) for each in shown] == [2, 1]
     with connected(url) as connection:
         rest = "SELECT told_once FROM webhook_event WHERE state <> 'pending'"
@@ -265,18 +267,18 @@ async def test_what_the_last_release_still_stores_is_taken_over(
             "update v11",
             "update v9",
         ]
-    reader = post.database.reader
-    assert await reader.tasks.next_due(NODE_WEBHOOKS, now=post.now) is None
+    reader = harness.database.reader
+    assert await reader.tasks.next_due(NODE_WEBHOOKS, now=harness.now) is None
 
 
-async def do(post: Post, kind: str, key: str) -> None:
+async def do(harness: WebhookHarness, kind: str, key: str) -> None:
     """Do a task of this kind, as its queue would, if there is one."""
-    async with post.database.transaction() as tx:
+    async with harness.database.transaction() as tx:
         if kind == FORGETTING:
-            await tx.tasks.put(kind, key, due=post.now)
+            await tx.tasks.put(kind, key, due=harness.now)
         claims = await tx.tasks.claim(
-            kind, now=post.now, until=post.now + timedelta(seconds=30), most=1
+            kind, now=harness.now, until=harness.now + timedelta(seconds=30), limit=1
         )
     step = prune if kind == FORGETTING else retire
     for claim in claims:
-        await step(post.dispatcher, Work(post.database, claim))
+        await step(harness.dispatcher, Work(harness.database, claim))

@@ -7,195 +7,195 @@ holds the sentences to those with which the commands' own help begins.
 from collections.abc import Mapping
 from typing import Final
 
-from leyden.base.cli.groups import Listed
+from leyden.base.cli.groups import LazyCommand
 
 _PLATFORM = {
-    "up": Listed(
+    "up": LazyCommand(
         "",
         "Start the whole platform on this machine, with a private chain.",
         "up",
     ),
-    "down": Listed(
+    "down": LazyCommand(
         "leyden.app.cli.local_platform",
         "Stop the platform; nodes keep running unless you pass --nodes.",
         "down",
     ),
-    "status": Listed(
+    "status": LazyCommand(
         "leyden.app.cli.local_platform",
         "Print what is running; exit 1 if the platform is not up.",
         "status",
     ),
-    "logs": Listed(
+    "logs": LazyCommand(
         "leyden.app.cli.local_platform",
         "Print the last lines of the platform's log, or of the daemons NAMES.",
         "logs",
     ),
-    "serve": Listed("leyden.app.cli.serve", "Run the API server."),
-    "worker": Listed(
+    "serve": LazyCommand("leyden.app.cli.serve", "Run the API server."),
+    "worker": LazyCommand(
         "leyden.app.cli.serve", "Run background jobs: nodes, payments, webhooks."
     ),
-    "gateway": Listed(
+    "gateway": LazyCommand(
         "leyden.app.cli.serve", "Run the gateway to nodes on a separate machine."
     ),
-    "migrate": Listed(
+    "migrate": LazyCommand(
         "leyden.app.cli.migration",
         "Create or upgrade the database schema and the keys.",
     ),
-    "home": Listed(
+    "home": LazyCommand(
         "leyden.nodes.cli.home",
         "Print which home owns the local nodes, or move them to this one.",
     ),
-    "authority": Listed(
+    "authority": LazyCommand(
         "leyden.nodes.cli.authority",
         "Show or replace the certificate authority of the nodes.",
     ),
-    "config": Listed(
+    "config": LazyCommand(
         "leyden.app.cli.setup",
         "Print every setting with its value, default and meaning.",
     ),
-    "doctor": Listed(
+    "doctor": LazyCommand(
         "leyden.app.cli.setup",
         "Check what this machine lacks, and print commands that fix it.",
     ),
-    "daemons": Listed(
+    "daemons": LazyCommand(
         "leyden.app.cli.daemons",
         "Build the programs that nodes and private chains run.",
     ),
-    "backup": Listed(
+    "backup": LazyCommand(
         "leyden.backups.cli.backup",
         "Back up the installation, verify backups, and restore one.",
     ),
-    "secrets": Listed(
+    "secrets": LazyCommand(
         "leyden.app.cli.migration", "Manage the keys that encrypt stored data."
     ),
 }
 _OPERATOR = {
-    "overview": Listed(
+    "overview": LazyCommand(
         "leyden.operators.cli.oversight",
         "Print the installation's status and problems; exit 1 if it has any.",
     ),
-    "fleet": Listed(
+    "fleet": LazyCommand(
         "leyden.operators.cli.fleet",
         "Print nodes by status and lnd version, and list nodes that need attention.",
     ),
-    "orders": Listed(
+    "orders": LazyCommand(
         "leyden.operators.cli.oversight",
         "List orders that need attention: lost, stuck half-way, or failed.",
     ),
-    "seller": Listed(
+    "seller": LazyCommand(
         "leyden.channels.direct.cli.seller",
         "Print the seller's wallet, and the channels waiting for a confirmation.",
     ),
-    "lsps1": Listed(
+    "lsps1": LazyCommand(
         "leyden.channels.direct.cli.lsps1",
         "Print the LSPS1 offer, unpaid LSPS1 orders, and problems.",
     ),
-    "treasury": Listed(
+    "treasury": LazyCommand(
         "leyden.operators.cli.treasury",
         "Print the treasury and auction balances, and outstanding tickets.",
     ),
-    "org": Listed(
+    "org": LazyCommand(
         "leyden.people.cli.organizations",
         "Create and list organizations, and set their quotas.",
     ),
-    "team": Listed(
+    "team": LazyCommand(
         "leyden.people.cli.team",
         "Manage an organization's members: invite, set roles, remove.",
     ),
-    "user": Listed(
+    "user": LazyCommand(
         "leyden.people.cli.people",
         "Create, list, reset and sign out dashboard users.",
     ),
-    "mail": Listed("leyden.events.cli.mail", "Test the mail server."),
-    "key": Listed("leyden.people.cli.keys", "Create, list and revoke API keys."),
-    "coupon": Listed(
+    "mail": LazyCommand("leyden.events.cli.mail", "Test the mail server."),
+    "key": LazyCommand("leyden.people.cli.keys", "Create, list and revoke API keys."),
+    "coupon": LazyCommand(
         "leyden.channels.money.cli.coupons",
         "Create and list coupons, each redeemable once for credit.",
     ),
-    "account": Listed(
+    "account": LazyCommand(
         "leyden.operators.cli.money",
         "Manage corporate accounts, and adjust organizations' balances.",
     ),
-    "verify": Listed(
+    "verify": LazyCommand(
         "leyden.operators.cli.money",
         "Verify the ledger, also against the treasury's lnd.",
     ),
-    "pool": Listed(
+    "pool": LazyCommand(
         "leyden.channels.tickets.cli.pool",
         "Manage the Pool account that pays for channels.",
     ),
-    "alarms": Listed(
+    "alarms": LazyCommand(
         "leyden.operators.cli.alarms",
         "List alarms, and send them to webhook endpoints.",
     ),
-    "audit": Listed(
+    "audit": LazyCommand(
         "leyden.operators.cli.audit",
         "Print the audit log of who changed what, newest first.",
     ),
 }
 _CUSTOMER = {
-    "nodes": Listed(
+    "nodes": LazyCommand(
         "leyden.customer.nodes",
         "Create, view and control Lightning nodes.",
     ),
-    "wallet": Listed(
+    "wallet": LazyCommand(
         "leyden.customer.wallet",
         "Create and unlock a node's wallet, bake macaroons, manage backups.",
     ),
-    "flow": Listed(
-        "leyden.customer.flow",
+    "flow": LazyCommand(
+        "leyden.customer.orders",
         "Buy inbound channels, and manage orders and credit.",
     ),
-    "claim": Listed(
+    "claim": LazyCommand(
         "leyden.customer.claim",
         "Use a paid order's ticket to open a channel to your hosted node.",
     ),
-    "events": Listed(
+    "events": LazyCommand(
         "leyden.customer.events",
         "Follow your organization's events, or forward them to a webhook endpoint.",
     ),
-    "subscriptions": Listed(
+    "subscriptions": LazyCommand(
         "leyden.customer.subscriptions",
         "Send your organization's events to webhook endpoints.",
     ),
-    "quotas": Listed(
+    "quotas": LazyCommand(
         "leyden.customer.quotas",
         "Print your organization's quotas and their usage.",
     ),
-    "profile": Listed(
+    "profile": LazyCommand(
         "leyden.customer.profiles",
         "Manage profiles: platforms' URLs and your API keys.",
     ),
-    "completion": Listed(
+    "completion": LazyCommand(
         "leyden.customer.completion",
         "Print a completion script for your shell.",
     ),
-    "unlocker": Listed(
+    "unlocker": LazyCommand(
         "leyden.customer.unlocker",
         "Run a webhook endpoint that unlocks your nodes automatically.",
     ),
-    "trust": Listed(
+    "trust": LazyCommand(
         "leyden.customer.trusting",
         "Make this machine's browsers and programs trust a platform's certificates.",
     ),
-    "untrust": Listed(
+    "untrust": LazyCommand(
         "leyden.customer.trusting", "Remove only what `leyden trust` added."
     ),
 }
 _PRIVATE_CHAIN = {
-    "dev": Listed("", "Control the private chain that `leyden up` starts.", "dev")
+    "dev": LazyCommand("", "Control the private chain that `leyden up` starts.", "dev")
 }
 _DEVELOPMENT = {
-    "check": Listed(
+    "check": LazyCommand(
         "", "Run the linters, the type checker and the import rules.", "check"
     ),
-    "test": Listed("", "Run the tests; ARGUMENTS go to pytest.", "test"),
-    "bench": Listed(
+    "test": LazyCommand("", "Run the tests; ARGUMENTS go to pytest.", "test"),
+    "bench": LazyCommand(
         "", "Run a benchmark from bench/, or list all benchmarks.", "bench"
     ),
 }
 
-HEADINGS: Final[Mapping[str, Mapping[str, Listed]]] = {
+HEADINGS: Final[Mapping[str, Mapping[str, LazyCommand]]] = {
     "Platform commands": _PLATFORM,
     "Operator commands": _OPERATOR,
     "Customer commands": _CUSTOMER,

@@ -55,7 +55,7 @@ class Front:
         await answering(scope, receive, send)
 
 
-def front_of(
+def make_front(
     platform: Platform,
     pages: Site,
     *,
@@ -81,8 +81,12 @@ def front_of(
 
 def _sold(platform: Platform) -> Lsps1OverHttp | None:
     """Return the application of LSPS1, if it is enabled."""
-    shop = platform.shop
-    return Lsps1OverHttp(shop) if shop is not None and shop.rules.lsps1 else None
+    channels = platform.channels
+    return (
+        Lsps1OverHttp(channels)
+        if channels is not None and channels.rules.lsps1
+        else None
+    )
 
 
 def proxies(settings: Settings) -> Proxies:

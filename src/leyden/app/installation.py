@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from leyden import __version__
-from leyden.app.front import dashboard, front_of
+from leyden.app.front import dashboard, make_front
 from leyden.app.loops import put_standing, queues
 from leyden.app.serving.public import metrics
 from leyden.backups.wiring import restored
@@ -16,16 +16,16 @@ from leyden.base import processes
 from leyden.base.background import background
 from leyden.base.daemons.build import default_cache
 from leyden.base.daemons.operator_binaries import own as own_programs
-from leyden.base.http.connections import Connections
+from leyden.base.http.connections import HttpConnections
 from leyden.base.http.server import bind, serving, tls
 from leyden.base.opening import opened
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings, own_names, words
 from leyden.base.tasks.worker import Worker
-from leyden.channels.wiring.shop import open_for_payments, shop_of
+from leyden.channels.wiring.channels import make_channels, receiving_payments
 from leyden.events.tails import Tails
-from leyden.events.wiring.dispatcher import dispatcher_of
-from leyden.events.wiring.emailing import emailing_of
+from leyden.events.wiring.dispatcher import make_dispatcher
+from leyden.events.wiring.emailing import make_emailing
 from leyden.nodes.api.gateways import Gateways
 from leyden.nodes.routes import Routes
 from leyden.nodes.watchers import Watching
@@ -37,7 +37,7 @@ from leyden.nodes.wiring import (
     gateways,
     listeners,
 )
-from leyden.nodes.wiring.fleet import fleet_of, looked_after
+from leyden.nodes.wiring.fleet import make_fleet, run_fleet_jobs
 from leyden.nodes.wiring.ownership import registered
 from leyden.nodes.wiring.programs import Binary, lnds
 from leyden.operators.alarm_watch import AlarmWatch
@@ -76,11 +76,11 @@ async def running(
             binary = lnds(default_cache(os.environ), own=own)
         platform = replace(
             platform,
-            dispatcher=dispatcher_of(platform),
-            emailing=emailing_of(platform),
-            fleet=fleet_of(platform, binary, cluster),
-            shop=shop_of(platform),
-            tails=Tails(platform.database, most=settings.event_waits_per_key)
+            dispatcher=make_dispatcher(platform),
+            emailing=make_emailing(platform),
+            fleet=make_fleet(platform, binary, cluster),
+            channels=make_channels(platform),
+            tails=Tails(platform.database, limit=settings.event_waits_per_key)
             if api
             else None,
         )
@@ -88,30 +88,35 @@ async def running(
             platform,
             issuance=await stack.enter_async_context(certificates.issuing(platform)),
         )
-        if platform.shop is not None:
+        if platform.channels is not None:
             await stack.enter_async_context(
-                open_for_payments(platform.shop, listening=loops)
+                receiving_payments(platform.channels, listening=loops)
             )
         await stack.enter_async_context(_metrics(settings))
         # They begin after the first answers are given, and end after the last.
         looping = await stack.enter_async_context(AsyncExitStack())
         if api:
-            far = await stack.enter_async_context(_far_gateways(platform))
+            far = await stack.enter_async_context(_remote_gateways(platform))
             challenges = await certificates.challenges(platform)
             if challenges is not None and challenged:
                 await stack.enter_async_context(
                     serving(challenges, challenged, grace_s=1)
                 )
-            kept = await stack.enter_async_context(api_certificate.served(platform))
+            certificate = await stack.enter_async_context(
+                api_certificate.served(platform)
+            )
             pages = dashboard(
                 platform, version=__version__, origins=own_names.origins(settings)
             )
             await stack.enter_async_context(listeners.companions(platform, cluster))
             await stack.enter_async_context(listeners.routes(platform, far))
-            front = front_of(platform, pages, far=far, challenges=challenges)
+            front = make_front(platform, pages, far=far, challenges=challenges)
             connections = await stack.enter_async_context(
                 serving(
-                    front, sockets, tls=kept or context, grace_s=settings.stop_grace_s
+                    front,
+                    sockets,
+                    tls=certificate or context,
+                    grace_s=settings.stop_grace_s,
                 )
             )
             stack.callback(pages.streams.close)  # pages stay open: end them first
@@ -137,7 +142,7 @@ async def _check_authority(platform: Platform, settings: Settings) -> None:
         await asyncio.to_thread(authorities.check, settings, authority)
 
 
-async def _take_leave(connections: Connections, delay_s: float) -> None:
+async def _take_leave(connections: HttpConnections, delay_s: float) -> None:
     """Serve on for a while, and let callers reconnect elsewhere after each response."""
     connections.is_closing = True
     await asyncio.sleep(delay_s)
@@ -163,11 +168,11 @@ async def _looping(platform: Platform, process_id: str) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         if platform.database.is_alone:
             async with platform.database.transaction() as tx:
-                await tx.tasks.free_all()
+                await tx.tasks.release_all()
         if platform.fleet is not None:
             watching = Watching(platform.fleet)
             await stack.enter_async_context(
-                looked_after(platform.settings, platform.fleet, watching)
+                run_fleet_jobs(platform.settings, platform.fleet, watching)
             )
         alarms = AlarmWatch(platform)
         worker = Worker(
@@ -182,7 +187,7 @@ async def _looping(platform: Platform, process_id: str) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _far_gateways(platform: Platform) -> AsyncIterator[Gateways | None]:
+async def _remote_gateways(platform: Platform) -> AsyncIterator[Gateways | None]:
     """Follow the routes for gateways on other machines, if any may ask."""
     settings, fleet = platform.settings, platform.fleet
     if fleet is None or (gateway := gateways.far_gateway(settings)) is None:

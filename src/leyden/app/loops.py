@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 
-from leyden.backups.changes.supervision import CHANGES, Changes
+from leyden.backups.changes.supervision import CHANGES, ChangesProcess
 from leyden.backups.channel_copies import CHANNEL_COPIES, ChannelCopies
 from leyden.backups.scheduled import BACKUPS, Scheduled
 from leyden.base.platform import Platform
@@ -16,7 +16,7 @@ from leyden.channels import expiry, payment_sweep
 from leyden.channels.books.treasury_check import TREASURY_CHECK, TreasuryComparison
 from leyden.channels.direct import opening, seller_watch
 from leyden.channels.direct.lsps1 import listening
-from leyden.channels.shop import (
+from leyden.channels.services import (
     CLOSING,
     DIRECT_CHANNELS,
     EXPIRY,
@@ -29,7 +29,7 @@ from leyden.channels.shop import (
     TICKETS,
     UPKEEP,
     WITHDRAWAL,
-    Shop,
+    ChannelServices,
 )
 from leyden.channels.tickets import pool_account, ticket_source, tickets
 from leyden.channels.tickets.ticket_source import TicketMaker
@@ -73,7 +73,7 @@ STANDING: tuple[str, ...] = (
 )
 STANDING_WITH_ALARMS = (ALARMS,)
 STANDING_WITH_WEBHOOKS = (dispatchers.FORGETTING,)
-STANDING_IN_THE_SHOP = (SWEEP, TICKETS, TREASURY_CHECK)
+STANDING_OF_CHANNELS = (SWEEP, TICKETS, TREASURY_CHECK)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_WITH_A_SELLER = (DIRECT_CHANNELS,)
 STANDING_WITH_LSPS1 = (LSPS1,)
@@ -82,7 +82,7 @@ STANDING_WITH_TOR = (ONIONS,)
 STANDING_FOR_NAMES = (CERTIFICATES,)
 STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES, CHANGES)
 
-_IN_THE_SHOP: dict[str, Callable[[Shop, ClaimedTask], Awaitable[None]]] = {
+_CHANNEL_STEPS: dict[str, Callable[[ChannelServices, ClaimedTask], Awaitable[None]]] = {
     DIRECT_CHANNELS: seller_watch.watch,
     **dict.fromkeys(RETIRED, seller_watch.retire),
     EXPIRY: expiry.expire,
@@ -105,14 +105,14 @@ def queues(
     async def forget_answers(work: Work) -> None:
         now = platform.clock()
         async with work.transaction() as tx:
-            deleted = await tx.answers.prune(now=now, most=_FORGOTTEN_AT_ONCE)
+            deleted = await tx.answers.prune(now=now, limit=_FORGOTTEN_AT_ONCE)
             more = deleted == _FORGOTTEN_AT_ONCE
             await work.reschedule(tx, due=now if more else now + _FORGET_EVERY)
 
     forget_events = partial(
         event_log.prune,
         platform.database,
-        kept=timedelta(seconds=platform.settings.events_kept_s),
+        keep_for=timedelta(seconds=platform.settings.events_kept_s),
         clock=platform.clock,
     )
     announce_keys = partial(api_keys.announce_expiring, clock=platform.clock)
@@ -134,14 +134,14 @@ def queues(
     if platform.emailing is not None:
         write = partial(letters.send, platform.emailing)
         found.append(Queue(kind=EMAILS, run=write, concurrency=_EMAILS_AT_ONCE))
-    if platform.shop is not None:
-        found += shop_queues(platform.shop)
+    if platform.channels is not None:
+        found += channel_queues(platform.channels)
     if platform.issuance is not None:
         found += issuance_queues(platform.issuance)
     if platform.settings.backup_store:
         run_due = Scheduled(platform).run_due
         follow = ChannelCopies(platform).follow
-        send = Changes(platform).follow
+        send = ChangesProcess(platform).follow
         found += [
             Queue(kind=BACKUPS, run=run_due, concurrency=1),
             Queue(kind=CHANNEL_COPIES, run=follow, concurrency=1, continuous=True),
@@ -209,24 +209,24 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
     return found
 
 
-def shop_queues(shop: Shop) -> list[Queue]:
+def channel_queues(channels: ChannelServices) -> list[Queue]:
     """Return the queues for selling channels."""
-    listen = partial(listening.listen, shop)
+    listen = partial(listening.listen, channels)
     return [
         Queue(kind=LSPS1, run=listen, concurrency=1, continuous=True),
-        Queue(kind=TREASURY_CHECK, run=TreasuryComparison(shop).run, concurrency=1),
+        Queue(kind=TREASURY_CHECK, run=TreasuryComparison(channels).run, concurrency=1),
         # Many tickets share their commits; the market takes as many as it likes.
-        Queue(kind=TICKET, run=TicketMaker(shop).make, concurrency=1_024),
+        Queue(kind=TICKET, run=TicketMaker(channels).make, concurrency=1_024),
         # As many as the seller may have coins: a peer that does not respond keeps an
         # opening waiting for ten minutes, and others' payments must not wait for that.
         Queue(
             kind=OPENING,
-            run=partial(opening.open_channel, shop),
+            run=partial(opening.open_channel, channels),
             concurrency=_OPENINGS_AT_ONCE,
         ),
         *(
-            Queue(kind=kind, run=partial(step, shop))
-            for kind, step in _IN_THE_SHOP.items()
+            Queue(kind=kind, run=partial(step, channels))
+            for kind, step in _CHANNEL_STEPS.items()
         ),
     ]
 
@@ -260,14 +260,17 @@ async def put_standing(platform: Platform, alarms: AlarmWatch | None = None) -> 
 
 def _standing_kinds(platform: Platform) -> tuple[str, ...]:
     """Return the kinds of standing tasks that this platform has."""
-    shop, fleet = platform.shop, platform.fleet
+    channels, fleet = platform.channels, platform.fleet
     kinds_by_feature = (
         (True, STANDING),
         (platform.dispatcher is not None, STANDING_WITH_WEBHOOKS),
-        (shop is not None, STANDING_IN_THE_SHOP),
-        (shop is not None and shop.account is not None, STANDING_AT_THE_AUCTION),
-        (shop is not None and shop.seller is not None, STANDING_WITH_A_SELLER),
-        (shop is not None and shop.messages is not None, STANDING_WITH_LSPS1),
+        (channels is not None, STANDING_OF_CHANNELS),
+        (
+            channels is not None and channels.account is not None,
+            STANDING_AT_THE_AUCTION,
+        ),
+        (channels is not None and channels.seller is not None, STANDING_WITH_A_SELLER),
+        (channels is not None and channels.messages is not None, STANDING_WITH_LSPS1),
         (fleet is not None, STANDING_IN_THE_FLEET),
         (fleet is not None and fleet.tor is not None, STANDING_WITH_TOR),
         (platform.issuance is not None, STANDING_FOR_NAMES),

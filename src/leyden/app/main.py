@@ -11,11 +11,11 @@ import click
 from leyden import __version__
 from leyden.app.commands import COMMANDS, HEADINGS, RENAMED
 from leyden.base.cli import exit_codes
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.errors import LeydenError
 
 
-class _Root(Group):
+class _Root(LazyGroup):
     """Lists commands under headings, and knows their former names."""
 
     def headings(
@@ -68,8 +68,8 @@ def leyden(*, quiet: bool) -> None:
 
 def _dump_no_core() -> None:
     """Leave no core dump, which systemd allows services: it would have the keys."""
-    _, most = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, most))
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))
 
 
 def main() -> None:
@@ -94,8 +94,8 @@ def main() -> None:
     except OSError as error:
         if error.errno not in exit_codes.OF_THE_MACHINE:
             raise
-        place = f"{error.filename}: " if error.filename else ""
-        _end(f"{place}{error.strerror}; see `leyden doctor`", exit_codes.FAILED)
+        file = f"{error.filename}: " if error.filename else ""
+        _end(f"{file}{error.strerror}; see `leyden doctor`", exit_codes.FAILED)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -185,7 +185,7 @@ PAGES: tuple[Page, ...] = (
         for name in wallet.PAGES
     ),
     Page("GET", f"{_WALLET}/facts", vault.facts, Right.NODES),
-    Page("GET", f"{_WALLET}/backups", vault.kept, Right.NODES),
+    Page("GET", f"{_WALLET}/backups", vault.stored_backups, Right.NODES),
     Page("POST", f"{_WALLET}/backups", vault.keep, Right.NODES),
     Page("GET", f"{_WALLET}/backups/replaced", vault.replaced, Right.NODES),
     Page("POST", f"{_WALLET}/reseal", vault.reseal, Right.NODES),

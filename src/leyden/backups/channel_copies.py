@@ -18,9 +18,9 @@ from typing import Final
 
 from prometheus_client import Gauge
 
-from leyden.backups import places
+from leyden.backups import backup_files
+from leyden.backups.backup_files import Programs
 from leyden.backups.keys import installation_id
-from leyden.backups.places import Programs
 from leyden.backups.results import recorded
 from leyden.backups.store.store import CHANNELS, Snapshot, Store
 from leyden.base.database.database import open_database
@@ -53,15 +53,15 @@ class ChannelCopies:
         """Copy new channel backups, as long as the task is ours."""
         programs = None
         while True:
-            if places.is_ready(self._platform.settings):
-                programs = programs or await places.programs(os.environ)
+            if backup_files.is_ready(self._platform.settings):
+                programs = programs or await backup_files.programs(os.environ)
                 await self.copy_new(programs)
             await asyncio.sleep(_CHECK_EVERY_S)
 
     async def copy_new(self, programs: Programs) -> bool:
         """Copy all channel backups if one is new; return whether one was."""
         reader = self._platform.database.reader
-        newest = await reader.backups.newest_channels(most=_COMPARED)
+        newest = await reader.backups.newest_channels(limit=_COMPARED)
         if not newest or newest == self._copied:
             _LAG.set(0)
             return False
@@ -76,10 +76,10 @@ class ChannelCopies:
         settings = self._platform.settings
         content = await self._platform.database.reader.backups.latest_of_all()
         ours = installation_id(self._platform.sealer)
-        with tempfile.TemporaryDirectory(dir=places.folder(settings)) as name:
+        with tempfile.TemporaryDirectory(dir=backup_files.folder(settings)) as name:
             folder = Path(name)
             await asyncio.to_thread(_write, folder, content, ours)
-            store = places.store(settings, programs)
+            store = backup_files.store(settings, programs)
             added = await store.add(folder, host=socket.gethostname(), kind=CHANNELS)
         return added.id
 

@@ -1,10 +1,10 @@
 """Check every byte of the store, and the newest backup against its manifest."""
 
-from leyden.backups import places
+from leyden.backups import backup_files
+from leyden.backups.backup_files import Programs
 from leyden.backups.changes import applying, state
 from leyden.backups.fetching import facts_differ, fetch, open_keys
 from leyden.backups.keys import installation_id
-from leyden.backups.places import Programs
 from leyden.backups.results import recorded
 from leyden.backups.store.recovery import RecoveryKey
 from leyden.base.platform import Platform
@@ -36,19 +36,21 @@ async def check(
     """
     async with recorded(platform, "check") as found:
         settings = platform.settings
-        store = places.store(settings, programs, password=key.password if key else "")
+        store = backup_files.store(
+            settings, programs, password=key.password if key else ""
+        )
         await store.check()
         await refuse_lost(platform, {each.id for each in await store.snapshots()})
-        with places.working(settings) as work:
-            places.check_room(settings, work)
+        with backup_files.working(settings) as work:
+            backup_files.check_room(settings, work)
             fetched = await fetch(store, await store.find(), work)
             found.snapshot = fetched.snapshot.id
-            told = fetched.manifest
-            if told.installation != installation_id(platform.sealer):
+            manifest = fetched.manifest
+            if manifest.installation != installation_id(platform.sealer):
                 raise SetupError(
                     f"backup {fetched.snapshot.id[:8]} is of installation "
-                    f"{told.installation}, not of this one: each needs a store of its "
-                    "own"
+                    f"{manifest.installation}, not of this one: each needs a store of "
+                    "its own"
                 )
             if fetched.is_sqlite:
                 url = f"sqlite:///{fetched.database}"
@@ -67,10 +69,10 @@ async def check(
             after = await applying.check(store, fetched.snapshot, settings, chain=chain)
         return Checked(
             backup=fetched.snapshot.id[:8],
-            made=told.made,
-            leyden=told.leyden,
-            schema=told.schema,
-            rows=sum(told.facts.rows.values()),
+            made=manifest.made,
+            leyden=manifest.leyden,
+            schema=manifest.schema,
+            rows=sum(manifest.facts.rows.values()),
             changes=after,
             changes_opened=base is None or chain is not None,
             keys_opened=key is not None,
@@ -78,10 +80,10 @@ async def check(
         )
 
 
-async def refuse_lost(platform: Platform, there: set[str]) -> None:
+async def refuse_lost(platform: Platform, stored: set[str]) -> None:
     """Raise SetupError if the last successful backup is not in the store."""
     for each in await platform.database.reader.backup_results.all_():
-        if each.kind == "run" and each.ok and each.snapshot not in there:
+        if each.kind == "run" and each.ok and each.snapshot not in stored:
             raise SetupError(
                 f"backup_store: the last backup, {each.snapshot[:8]}, is missing: "
                 "it was deleted, or the store was restored to an earlier state; run "

@@ -15,12 +15,12 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from leyden.backups import facts, places, postgres
+from leyden.backups import backup_files, facts, postgres
+from leyden.backups.backup_files import Programs
 from leyden.backups.changes import applying, state
 from leyden.backups.facts import Reading
 from leyden.backups.fetching import Fetched, facts_differ, fetch, open_keys
 from leyden.backups.keys import installation_id
-from leyden.backups.places import Programs
 from leyden.backups.results import Kind, recorded
 from leyden.backups.sealed_values import Opened, open_all
 from leyden.backups.store.recovery import RecoveryKey
@@ -57,9 +57,11 @@ async def drill(
     settings, began = platform.settings, time.monotonic()
     kinds: tuple[Kind, ...] = ("drill", "attended") if key else ("drill",)
     async with recorded(platform, *kinds) as found:
-        store = places.store(settings, programs, password=key.password if key else "")
-        with places.working(settings) as work:
-            places.check_room(settings, work)
+        store = backup_files.store(
+            settings, programs, password=key.password if key else ""
+        )
+        with backup_files.working(settings) as work:
+            backup_files.check_room(settings, work)
             fetched = await fetch(store, await store.find(), work)
             found.snapshot = fetched.snapshot.id
             ring = await _keyring(platform, programs, fetched, key)

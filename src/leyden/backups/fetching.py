@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 from leyden.backups import copies, keys, manifest
+from leyden.backups.backup_files import Programs
 from leyden.backups.facts import describe
 from leyden.backups.keys import Bundle, installation_id
 from leyden.backups.manifest import Manifest
-from leyden.backups.places import Programs
 from leyden.backups.store.store import Snapshot, Store
 from leyden.base.database.secrets import Keyring, Sealer, parse_keyring
 from leyden.errors import SetupError
@@ -43,13 +43,15 @@ async def fetch(store: Store, snapshot: Snapshot, folder: Path) -> Fetched:
     The database is not checked: with the same digest it is as intact as the copy was.
     """
     await store.fetch(snapshot, folder)
-    told = await asyncio.to_thread(manifest.read, folder)
-    found = Fetched(snapshot=snapshot, folder=folder, manifest=told)
-    if told.database not in {copies.SQLITE, copies.POSTGRES}:
+    manifest_ = await asyncio.to_thread(manifest.read, folder)
+    found = Fetched(snapshot=snapshot, folder=folder, manifest=manifest_)
+    if manifest_.database not in {copies.SQLITE, copies.POSTGRES}:
         raise SetupError(
-            f'the backup\'s database is of unknown type: "{told.database}"'
+            f'the backup\'s database is of unknown type: "{manifest_.database}"'
         )
-    wrong = await asyncio.to_thread(lambda: list(manifest.differences(folder, told)))
+    wrong = await asyncio.to_thread(
+        lambda: list(manifest.differences(folder, manifest_))
+    )
     if wrong:
         raise SetupError(
             f"backup {snapshot.id[:8]} is damaged: {'; '.join(wrong)}; restore another "
@@ -65,20 +67,20 @@ async def open_keys(
     content = await programs.age.decrypt(fetched.keys, identity)
     bundle = keys.unpack(content)
     ring = parse_keyring(bundle.files[keys.SECRETS], Path(keys.SECRETS))
-    told, found = fetched.manifest.installation, installation_id(Sealer(ring))
-    if found != told:
+    expected, found = fetched.manifest.installation, installation_id(Sealer(ring))
+    if found != expected:
         raise SetupError(
             f"the keys in the backup are of installation {found}, but its database is "
-            f"of {told}: restore another backup"
+            f"of {expected}: restore another backup"
         )
     return bundle, ring
 
 
 async def facts_differ(fetched: Fetched, url: str) -> list[str]:
     """Return what differs between a restored database and the manifest."""
-    told = fetched.manifest
+    manifest_ = fetched.manifest
     schema, found = await asyncio.to_thread(describe, url)
-    wrong = list(manifest.compare(found, told.facts, what="the copy"))
-    if schema != told.schema:
-        wrong.append(f"the copy has schema {schema}, but had {told.schema}")
+    wrong = list(manifest.compare(found, manifest_.facts, what="the copy"))
+    if schema != manifest_.schema:
+        wrong.append(f"the copy has schema {schema}, but had {manifest_.schema}")
     return wrong

@@ -36,7 +36,7 @@ NAMING_FILES: Final = (
 )
 # Settings about this machine; a restore on another one asks for them again.
 _OF_THE_MACHINE: Final = frozenset({"home", "database_url", "secrets_file"})
-_MOST: Final = 16 << 20
+_LIMIT: Final = 16 << 20
 _PURPOSE: Final = "installation of a backup"
 _ID_BYTES: Final = 8
 
@@ -103,11 +103,11 @@ def _below(path: Path) -> Iterator[Path]:
 def _content(path: Path, *, setting: str = "") -> bytes:
     try:
         with path.open("rb") as file:
-            content = file.read(_MOST + 1)
+            content = file.read(_LIMIT + 1)
     except OSError as error:
         where = f"{setting}: {path}" if setting else str(path)
         raise SetupError(f"{where}: cannot be backed up: {error.strerror}") from None
-    if len(content) > _MOST:
+    if len(content) > _LIMIT:
         raise SetupError(f"{path}: is too large to be a key or a certificate")
     return content
 

@@ -71,23 +71,23 @@ class _Form(Struct):
 
 def differences(folder: Path, manifest: Manifest) -> Iterator[str]:
     """Yield differences between a fetched backup and its manifest."""
-    for name, told in manifest.files.items():
+    for name, expected in manifest.files.items():
         path = folder / name
         if not path.is_file():
             yield f"{name}: missing in the backup"
-        elif file(path) != told:
+        elif file(path) != expected:
             yield f"{name}: differs from what was backed up"
     if manifest.database not in manifest.files:
         yield "the backup has no database"
 
 
-def compare(found: Facts, told: Facts, *, what: str) -> Iterator[str]:
+def compare(found: Facts, expected: Facts, *, what: str) -> Iterator[str]:
     """Yield differences between a database's facts and the manifest's."""
-    for name in sorted(found.rows.keys() | told.rows.keys()):
-        is_, was = found.rows.get(name, 0), told.rows.get(name, 0)
+    for name in sorted(found.rows.keys() | expected.rows.keys()):
+        is_, was = found.rows.get(name, 0), expected.rows.get(name, 0)
         if is_ != was:
             yield f"{what}: table {name} has {is_} rows, but had {was}"
-    for name in sorted(found.books.keys() | told.books.keys()):
-        is_, was = found.books.get(name, 0), told.books.get(name, 0)
+    for name in sorted(found.books.keys() | expected.books.keys()):
+        is_, was = found.books.get(name, 0), expected.books.get(name, 0)
         if is_ != was:
             yield f"{what}: the ledger's {name} is {is_:,} sat, but was {was:,}"

@@ -99,7 +99,7 @@ def show(results: Sequence[BackupResult]) -> None:
             _TOOK.labels(kind).set(good.took_ms / 1_000)
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class ShownResult(Struct, frozen=True, kw_only=True):
     """A kind of result as operators see it."""
 
     what: str
@@ -108,7 +108,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     last_failed: datetime | None
 
 
-async def listed(platform: Platform) -> list[Shown]:
+async def listed(platform: Platform) -> list[ShownResult]:
     """List when each kind last succeeded and failed; nothing without a store."""
     if not platform.settings.backup_store:
         return []
@@ -117,7 +117,7 @@ async def listed(platform: Platform) -> list[Shown]:
     for kind, what in WORDS.items():
         good, bad = last(found, kind), last(found, kind, ok=False)
         lines.append(
-            Shown(
+            ShownResult(
                 what=what,
                 last_good=good.at if good else None,
                 took_s=good.took_ms / 1_000 if good else None,
@@ -190,7 +190,7 @@ def _changes(settings: Settings, now: datetime) -> dict[str, str]:
 async def _lagging(
     platform: Platform, copied: BackupResult | None, *, now: datetime
 ) -> dict[str, str]:
-    newest = await platform.database.reader.backups.newest_channels(most=1)
+    newest = await platform.database.reader.backups.newest_channels(limit=1)
     if not newest or (copied is not None and copied.began >= newest[0][1]):
         return {}
     if (late := now - newest[0][1]) < _LAGS:

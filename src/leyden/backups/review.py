@@ -96,7 +96,7 @@ async def _balances(reader: Stores, team: Organization) -> AsyncIterator[str]:
 
 async def _coupons(reader: Stores) -> list[str]:
     found, after = [], ""
-    while batch := await reader.coupons.all_(after=after, most=_AT_ONCE):
+    while batch := await reader.coupons.all_(after=after, limit=_AT_ONCE):
         after = batch[-1].id
         found += [
             f"{each.id[:8]}..., {each.sats:,} sat, of {to_iso(each.created)}"
@@ -108,7 +108,7 @@ async def _coupons(reader: Stores) -> list[str]:
 
 async def _orders(reader: Stores) -> list[str]:
     found, after = [], ""
-    while batch := await reader.orders.all_(after=after, most=_AT_ONCE):
+    while batch := await reader.orders.all_(after=after, limit=_AT_ONCE):
         after = batch[-1].id
         found += [
             f"{each.id}, {each.status}" for each in batch if each.status not in ENDED

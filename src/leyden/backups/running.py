@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 from leyden import __version__
-from leyden.backups import copies, keys, manifest, places
+from leyden.backups import backup_files, copies, keys, manifest
+from leyden.backups.backup_files import Programs
 from leyden.backups.changes import applying, state
 from leyden.backups.changes.state import Base
 from leyden.backups.copies import Copied
 from leyden.backups.keys import Bundle, installation_id
 from leyden.backups.manifest import Manifest
-from leyden.backups.places import Programs
 from leyden.backups.results import recorded
 from leyden.backups.store.store import CHANNELS
 from leyden.base.database.secrets import Sealer, parse_keyring
@@ -33,7 +33,9 @@ _TRIES: Final = 3
 _FOLLOWED_WITHIN_S: Final = 30.0
 _CHECK_EVERY_S: Final = 0.05
 _OF_CHANNELS: Final = ("--keep-last", "5")
-_KEPT: Final = re.compile(r"([1-9][0-9]{0,4}) (hourly|daily|weekly|monthly|yearly)")
+_RETENTION: Final = re.compile(
+    r"([1-9][0-9]{0,4}) (hourly|daily|weekly|monthly|yearly)"
+)
 
 
 class Made(Struct, frozen=True, kw_only=True):
@@ -49,10 +51,10 @@ async def run(platform: Platform, programs: Programs) -> Made:
     """Make a backup; if it fails, raise SetupError, and the last one stays."""
     settings = platform.settings
     async with recorded(platform, "run") as found:
-        keep = list(kept(settings.backup_keep))
-        store = places.store(settings, programs)
-        with places.working(settings) as work:
-            places.check_room(settings, work)
+        keep = list(retention(settings.backup_keep))
+        store = backup_files.store(settings, programs)
+        with backup_files.working(settings) as work:
+            backup_files.check_room(settings, work)
             base = _base(settings)
             copied, bundle = await with_keys(
                 settings,
@@ -66,14 +68,14 @@ async def run(platform: Platform, programs: Programs) -> Made:
                 )
             _refuse_other_keys(platform, bundle)
             sealed = await programs.age.encrypt(
-                keys.pack(bundle), places.recipients(settings)
+                keys.pack(bundle), backup_files.recipients(settings)
             )
             await asyncio.to_thread((work / keys.NAME).write_bytes, sealed)
             marks = {
                 name: await asyncio.to_thread(manifest.file, work / name)
                 for name in (copied.name, keys.NAME)
             }
-            told = Manifest(
+            written = Manifest(
                 leyden=__version__,
                 schema=copied.schema,
                 installation=installation_id(platform.sealer),
@@ -82,7 +84,7 @@ async def run(platform: Platform, programs: Programs) -> Made:
                 files=marks,
                 facts=copied.facts,
             )
-            manifest.write(work, told)
+            manifest.write(work, written)
             tags = [f"version={__version__}", *([str(base)] if base else ())]
             added = await store.add(work, host=socket.gethostname(), tags=tags)
         found.snapshot = added.id
@@ -147,10 +149,10 @@ def _refuse_other_keys(platform: Platform, bundle: Bundle) -> None:
         raise SetupError(f"secrets_file: {path} was replaced; restart the platform")
 
 
-def kept(words: str) -> Iterator[str]:
+def retention(words: str) -> Iterator[str]:
     """Yield restic's options for the backups to keep; raise SetupError if invalid."""
     for each in filter(None, (word.strip() for word in words.split(","))):
-        if (found := _KEPT.fullmatch(each)) is None:
+        if (found := _RETENTION.fullmatch(each)) is None:
             raise SetupError(
                 f'backup_keep: "{each}" is not a number and one of hourly, daily, '
                 "weekly, monthly, yearly"

@@ -67,8 +67,8 @@ class Scheduled:
             log.info("%s made", results.WORDS[kind])
             return
         log.error("%s failed", results.WORDS[kind], extra={"why": said})
-        kept = await self._platform.database.reader.backup_results.all_()
-        if not any(each.kind == kind and each.at >= began for each in kept):
+        saved = await self._platform.database.reader.backup_results.all_()
+        if not any(each.kind == kind and each.at >= began for each in saved):
             # It ended before it could store the result itself.
             failed = BackupResult(
                 kind=kind, ok=False, at=self._platform.clock(), took_ms=0, detail=said

@@ -9,7 +9,7 @@ from leyden.base.database import sealing_keys
 from leyden.base.database.every_table import metadata
 from leyden.base.database.secrets import Sealer
 from leyden.base.rows import answers
-from leyden.channels.shop import ticket_purpose
+from leyden.channels.services import ticket_purpose
 from leyden.errors import SetupError
 from leyden.events.rows.emails import email_purpose
 from leyden.events.rows.subscriptions import (

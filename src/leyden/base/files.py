@@ -17,7 +17,7 @@ from typing import BinaryIO, Final
 
 PRIVATE: Final = 0o600
 _DRAFT = re.compile(r"\..*\.[0-9a-f]{16}\.draft")
-_MOST_NAME: Final = 40  # of the file's own name in its draft's: 255 bytes is the most
+_MAX_NAME: Final = 40  # of the file's own name in its draft's: 255 bytes is the most
 _ABANDONED_S: Final = 3_600.0
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _THEIRS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -62,7 +62,7 @@ def draft_in(
     `lasting` also makes the file survive a power cut: without it, the file may
     be empty afterwards, which is fine for what can be written again.
     """
-    fresh = f".{name[:_MOST_NAME]}.{os.urandom(8).hex()}.draft"
+    fresh = f".{name[:_MAX_NAME]}.{os.urandom(8).hex()}.draft"
     try:
         with os.fdopen(os.open(fresh, _NEW, PRIVATE, dir_fd=folder), "wb") as file:
             yield file

@@ -7,7 +7,7 @@ from leyden.base.database.secrets import Sealer
 from leyden.base.rules.times import Clock
 from leyden.base.settings import Settings
 from leyden.channels import sources
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.events.dispatchers import Dispatcher
 from leyden.events.emailing import Emailing
 from leyden.events.tails import Tails
@@ -24,7 +24,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     database: Database
     sealer: Sealer
     clock: Clock
-    shop: Shop | None = None  # None: no channels are sold
+    channels: ChannelServices | None = None  # None: no channels are sold
     fleet: Fleet | None = None  # None: no nodes are run
     dispatcher: Dispatcher | None = None  # None: nothing is delivered
     issuance: Issuance | None = None  # None: only our own authority issues certificates
@@ -37,4 +37,4 @@ class Platform(Struct, frozen=True, kw_only=True):
     @property
     def sells_direct(self) -> bool:
         """Whether channels are sold to a node that the order names."""
-        return self.shop is not None and sources.sells_direct(self.shop)
+        return self.channels is not None and sources.sells_direct(self.channels)

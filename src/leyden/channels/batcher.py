@@ -13,7 +13,7 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 # More would block the event loop for longer than other requests should wait.
-_MOST = 512
+_LIMIT = 512
 
 
 class Batcher(Generic[Part, Result]):
@@ -37,8 +37,8 @@ class Batcher(Generic[Part, Result]):
     async def _run(self) -> None:
         try:
             while self._waiting:
-                batch = self._waiting[:_MOST]
-                del self._waiting[:_MOST]
+                batch = self._waiting[:_LIMIT]
+                del self._waiting[:_LIMIT]
                 await self._run_batch(batch)
         finally:
             self._doing = None

@@ -20,12 +20,12 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Final
 
-from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.channels import invoices, outputs
 from leyden.channels.holding import hold
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Reason
-from leyden.channels.rules.orders import Event, Order, Status, advance
+from leyden.channels.rules.orders import Order, OrderEvent, OrderStatus, advance
 from leyden.channels.rules.payments import (
     Invoice,
     InvoiceState,
@@ -34,13 +34,13 @@ from leyden.channels.rules.payments import (
     Output,
     PaymentUpdate,
 )
-from leyden.channels.shop import (
+from leyden.channels.services import (
     CLOSING,
     EVERYTHING,
     SWEEP,
     TICKET,
-    Shop,
-    ShopSettings,
+    ChannelServices,
+    ChannelSettings,
     Sources,
 )
 from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
@@ -52,10 +52,10 @@ log = logging.getLogger(__name__)
 _FOUND_AGAIN_WITHIN: Final = timedelta(hours=26)
 # More would block the event loop for longer than other requests should wait.
 _AT_ONCE = 512
-_MOST_WAITING = 8 * _AT_ONCE
+_MAX_WAITING = 8 * _AT_ONCE
 
 
-async def listen(shop: Shop, *, pause_s: float = 1.0) -> None:
+async def listen(channels: ChannelServices, *, pause_s: float = 1.0) -> None:
     """Book payment updates as they arrive, until cancelled.
 
     Any number of processes may listen: an update that arrives twice is booked
@@ -64,9 +64,9 @@ async def listen(shop: Shop, *, pause_s: float = 1.0) -> None:
     """
     while True:
         try:
-            async with shop.database.transaction() as tx:
-                await tx.tasks.put(SWEEP, EVERYTHING, due=shop.clock())
-            await _book_updates(shop)
+            async with channels.database.transaction() as tx:
+                await tx.tasks.put(SWEEP, EVERYTHING, due=channels.clock())
+            await _book_updates(channels)
         except* LeydenError as group:
             why = {str(error) for error in group.exceptions}
             log.warning("can't follow payments", extra={"why": ", ".join(sorted(why))})
@@ -75,32 +75,35 @@ async def listen(shop: Shop, *, pause_s: float = 1.0) -> None:
         await asyncio.sleep(pause_s)
 
 
-async def _book_updates(shop: Shop) -> None:
+async def _book_updates(channels: ChannelServices) -> None:
     """Book updates until the stream ends or an update cannot be booked.
 
     The next batch gathers while one is being committed; updates are booked in
     the order in which they arrive.
     """
-    queue: asyncio.Queue[PaymentUpdate] = asyncio.Queue(_MOST_WAITING)
+    queue: asyncio.Queue[PaymentUpdate] = asyncio.Queue(_MAX_WAITING)
 
     async def book() -> None:
         while True:
             batch = [await queue.get()]
             while len(batch) < _AT_ONCE and not queue.empty():
                 batch.append(queue.get_nowait())
-            await record_payments(shop, batch, now=shop.clock())
+            await record_payments(channels, batch, now=channels.clock())
 
-    async with asyncio.TaskGroup() as group, aclosing(shop.payments.watch()) as updates:
+    async with (
+        asyncio.TaskGroup() as group,
+        aclosing(channels.payments.watch()) as updates,
+    ):
         group.create_task(book())
         async for update in updates:
             await queue.put(update)
 
 
 async def select_unbooked(
-    shop: Shop, updates: Sequence[PaymentUpdate]
+    channels: ChannelServices, updates: Sequence[PaymentUpdate]
 ) -> list[tuple[str, PaymentUpdate]]:
     """List updates to book with their order ids; each block repeats old ones."""
-    reader = shop.database.reader
+    reader = channels.database.reader
     hashes = {each.payment_hash for each in updates if isinstance(each, Invoice)}
     addresses = {each.address for each in updates if isinstance(each, Output)}
     invoiced = await reader.orders.invoiced(hashes) if hashes else {}
@@ -124,7 +127,7 @@ async def select_unbooked(
             before = stored.get(update.outpoint)
             if (
                 before is None
-                or outputs.next_state(order, before, update, shop.rules)
+                or outputs.next_state(order, before, update, channels.rules)
                 is not before.state
                 or str(update.outpoint) in selected_keys
             ):
@@ -134,7 +137,7 @@ async def select_unbooked(
 
 
 async def record_payments(
-    shop: Shop, updates: Sequence[PaymentUpdate], *, now: datetime
+    channels: ChannelServices, updates: Sequence[PaymentUpdate], *, now: datetime
 ) -> None:
     """Book many payments at once, in order of arrival; each only once.
 
@@ -142,9 +145,9 @@ async def record_payments(
     fails, each payment is booked by itself, and failures are logged. The next
     sweep retries them.
     """
-    unbooked = await select_unbooked(shop, updates)
+    unbooked = await select_unbooked(channels, updates)
     try:
-        await _record(shop, unbooked, now)
+        await _record(channels, unbooked, now)
     except Away:
         raise
     except Exception as error:  # noqa: BLE001  probably caused by a single payment
@@ -153,19 +156,21 @@ async def record_payments(
             extra={"payments": len(unbooked), "why": str(error)},
         )
         for order_id, update in unbooked:
-            await _record_alone(shop, order_id, update, now)
+            await _record_alone(channels, order_id, update, now)
 
 
-async def record_payment(shop: Shop, update: PaymentUpdate, *, now: datetime) -> None:
+async def record_payment(
+    channels: ChannelServices, update: PaymentUpdate, *, now: datetime
+) -> None:
     """Book one payment, or raise; ignore payments that are not ours."""
-    await _record(shop, await select_unbooked(shop, [update]), now)
+    await _record(channels, await select_unbooked(channels, [update]), now)
 
 
 async def _record_alone(
-    shop: Shop, order_id: str, update: PaymentUpdate, now: datetime
+    channels: ChannelServices, order_id: str, update: PaymentUpdate, now: datetime
 ) -> None:
     try:
-        await _record(shop, [(order_id, update)], now)
+        await _record(channels, [(order_id, update)], now)
     except Away:
         raise
     except Stale:
@@ -175,24 +180,26 @@ async def _record_alone(
             "can't book a payment", extra={"order": order_id, "told": str(update)}
         )
         found = Finding(
-            kind=Kind.PAYMENT_UNBOOKED,
+            kind=AlarmKind.PAYMENT_UNBOOKED,
             subject=order_id,
             what=f"order {order_id}: a payment can't be booked "
             f"({type(error).__name__}): the log has the error",
-            kept=_FOUND_AGAIN_WITHIN,
+            lasts=_FOUND_AGAIN_WITHIN,
         )
-        async with shop.database.transaction() as tx:
+        async with channels.database.transaction() as tx:
             await tx.findings.add([found], now=now)
 
 
 async def _record(
-    shop: Shop, unbooked: Sequence[tuple[str, PaymentUpdate]], now: datetime
+    channels: ChannelServices,
+    unbooked: Sequence[tuple[str, PaymentUpdate]],
+    now: datetime,
 ) -> None:
     if not unbooked:
         return
 
     async def step() -> None:
-        async with shop.database.transaction() as tx:
+        async with channels.database.transaction() as tx:
             ids = {order_id for order_id, _ in unbooked}
             lock_organizations = any(_may_credit(each) for _, each in unbooked)
             work = await UnitOfWork.load(
@@ -211,7 +218,7 @@ async def _record(
             # Sorted by order id, so that rows written together share few pages of the
             # database. The sort is stable: updates of one order keep their order.
             for order_id, update in sorted(unbooked, key=itemgetter(0)):
-                decide(work, order_id, update, shop.rules, shop.sources)
+                decide(work, order_id, update, channels.rules, channels.sources)
             await work.flush(tx)
 
     await retry_while_stale(step)
@@ -226,7 +233,7 @@ def decide(
     work: UnitOfWork,
     order_id: str,
     update: PaymentUpdate,
-    rules: ShopSettings,
+    rules: ChannelSettings,
     sources: Sources,
 ) -> None:
     """Book a payment update, unless already booked, and advance its order."""
@@ -244,7 +251,7 @@ def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
     if order.invoice in {InvoiceState.ACCEPTED, InvoiceState.SETTLED}:
         return  # already booked
     if (
-        order.status is not Status.WAITING_PAYMENT
+        order.status is not OrderStatus.WAITING_PAYMENT
         or order.invoice is not InvoiceState.OPEN
         or invoice.sats <= 0
     ):
@@ -274,12 +281,12 @@ def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
 
 def start_if_paid(work: UnitOfWork, order: Order, sources: Sources) -> Order:
     """Queue the ticket or channel once the whole price is paid; else do nothing."""
-    if order.status is not Status.WAITING_PAYMENT:
+    if order.status is not OrderStatus.WAITING_PAYMENT:
         return order
     if work.holds(order) < order.total_fee:
         return order
     task = sources[order.kind].task
-    paid = advance(order, Event.PAID, paid_at=work.now, offered=task == TICKET)
+    paid = advance(order, OrderEvent.PAID, paid_at=work.now, offered=task == TICKET)
     work.put(task, order.id)
     if order.invoice is InvoiceState.OPEN:
         # Paid another way: close the invoice, so that nobody pays it again.

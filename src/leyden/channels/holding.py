@@ -9,9 +9,9 @@ from leyden.base.rules.units import Sats
 from leyden.channels.rules import ledger
 from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Entry, Reason
-from leyden.channels.rules.orders import Event, Order, advance
+from leyden.channels.rules.orders import Order, OrderEvent, advance
 from leyden.channels.rules.payments import InvoiceState
-from leyden.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
+from leyden.channels.services import CLOSING, EXPIRY, WITHDRAWAL
 from leyden.channels.unit_of_work import UnitOfWork
 
 
@@ -78,7 +78,7 @@ def hand_back(work: UnitOfWork, order: Order) -> Order:
     )
 
 
-def end(work: UnitOfWork, order: Order, event: Event) -> Order:
+def end(work: UnitOfWork, order: Order, event: OrderEvent) -> Order:
     """End the order and return all money it holds to where it came from."""
     holds = work.holds(order)
     # If its payment is returned, or was before, the order was never paid.
@@ -112,7 +112,7 @@ def end(work: UnitOfWork, order: Order, event: Event) -> Order:
 def reopen(work: UnitOfWork, order: Order) -> Order:
     """Wait for payment again: the chain reversed it before the ticket was created."""
     work.put(EXPIRY, order.id, due=max(work.now, order.expires))
-    return work.move(advance(order, Event.REVERSED, paid_at=None))
+    return work.move(advance(order, OrderEvent.REVERSED, paid_at=None))
 
 
 def fill(
@@ -155,7 +155,7 @@ def fill(
             note=f"the {payee} took more than was charged for it",
         )
         work.post([loss])
-    work.move(advance(order, Event.MATCHED))
+    work.move(advance(order, OrderEvent.MATCHED))
 
 
 def _refund_unused(work: UnitOfWork, order: Order, unused: int) -> None:
@@ -197,11 +197,11 @@ def undo(work: UnitOfWork, order: Order, entries: Iterable[Entry]) -> Order:
         charged=max(0, order.charged - repaid),
         owes=work.owes(order.organization_id),
         outstanding=work.outstanding(order.organization_id),
-        key=f"{Event.LOST}:{order.id}",
+        key=f"{OrderEvent.LOST}:{order.id}",
     )
     work.post(back)
     refund = Sats(order.credit_refund + ledger.credit_total(back))
-    return work.move(advance(order, Event.LOST, credit_refund=refund))
+    return work.move(advance(order, OrderEvent.LOST, credit_refund=refund))
 
 
 def entry(

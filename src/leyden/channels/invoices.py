@@ -7,11 +7,11 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.channels.holding import credit, end, hand_back, hold, settle
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Reason
-from leyden.channels.rules.orders import Event, Order, Status
+from leyden.channels.rules.orders import Order, OrderEvent, OrderStatus
 from leyden.channels.rules.payments import Invoice, InvoiceState, PaymentUpdate
 from leyden.channels.unit_of_work import UnitOfWork
 
@@ -28,7 +28,7 @@ def is_late(order: Order, update: PaymentUpdate) -> bool:
         and update.state is InvoiceState.SETTLED
         and order.invoice is not InvoiceState.SETTLED
         and not order.held_htlc
-        and order.status is not Status.WAITING_PAYMENT
+        and order.status is not OrderStatus.WAITING_PAYMENT
     )
 
 
@@ -56,11 +56,11 @@ def _missing(work: UnitOfWork, order: Order) -> None:
     )
     work.report(
         Finding(
-            kind=Kind.INVOICE_UNKNOWN,
+            kind=AlarmKind.INVOICE_UNKNOWN,
             subject=order.id,
             what=f"order {order.id}: the treasury does not know its invoice: check "
             "that it is the same lnd, with all of its data",
-            kept=_FOUND_AGAIN_WITHIN,
+            lasts=_FOUND_AGAIN_WITHIN,
         )
     )
 
@@ -80,7 +80,7 @@ def _settled(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
             )
             work.report(
                 Finding(
-                    kind=Kind.TREASURY_DIFFERS,
+                    kind=AlarmKind.TREASURY_DIFFERS,
                     subject=order.id,
                     what=f"order {order.id}: the treasury settled {invoice.sats:,} "
                     f"sat, but held {order.htlc_sats:,}",
@@ -104,8 +104,8 @@ def _cancelled(work: UnitOfWork, order: Order) -> None:
         work.change(order.with_changes(invoice=InvoiceState.CANCELLED))
     if not order.held_htlc:
         return
-    if order.may(Event.BROKE) and order.status is not Status.SUBMITTED:
-        end(work, order, Event.BROKE)
+    if order.may(OrderEvent.BROKE) and order.status is not OrderStatus.SUBMITTED:
+        end(work, order, OrderEvent.BROKE)
         return
     # For a submitted order an opening is in progress; its result decides.
     hand_back(work, order)

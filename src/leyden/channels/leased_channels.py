@@ -7,7 +7,7 @@ from typing import Final
 from leyden.base.database.stores import Stores
 from leyden.base.rules.units import BLOCKS_PER_DAY, Sats
 from leyden.channels.rules.leases import Lease
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.values import Struct
 
 _BLOCK: Final = timedelta(days=1) / BLOCKS_PER_DAY
@@ -27,7 +27,7 @@ class LeasedChannel(Struct, frozen=True, kw_only=True):
 
 async def find(rows: Stores, orders: Iterable[Order]) -> dict[str, LeasedChannel]:
     """Return the channels of the filled ones among these orders, by order id."""
-    filled = {each.id: each for each in orders if each.status is Status.FILLED}
+    filled = {each.id: each for each in orders if each.status is OrderStatus.FILLED}
     if not filled:
         return {}
     booked = await rows.leases.booked(filled)

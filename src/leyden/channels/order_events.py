@@ -11,17 +11,17 @@ from typing import Final
 from leyden.channels.rules import ledger
 from leyden.channels.rules.customer_ledger import kind_of
 from leyden.channels.rules.ledger import Entry, Reason
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.events.rules.events import Event
 
-_MOVES: Final[Mapping[Status, str]] = {
-    Status.CREATING: "order.paid",
-    Status.CREATED: "order.ticket_ready",
-    Status.SUBMITTED: "order.submitted",
-    Status.FILLED: "order.filled",
-    Status.FAILED: "order.failed",
-    Status.EXPIRED: "order.expired",
-    Status.CANCELLED: "order.cancelled",
+_MOVES: Final[Mapping[OrderStatus, str]] = {
+    OrderStatus.CREATING: "order.paid",
+    OrderStatus.CREATED: "order.ticket_ready",
+    OrderStatus.SUBMITTED: "order.submitted",
+    OrderStatus.FILLED: "order.filled",
+    OrderStatus.FAILED: "order.failed",
+    OrderStatus.EXPIRED: "order.expired",
+    OrderStatus.CANCELLED: "order.cancelled",
 }
 _RETURNED: Final = frozenset({Reason.HANDED_BACK, Reason.REVERSED, Reason.REFUND})
 _CREDIT: Final = "credit:"
@@ -33,10 +33,10 @@ _Group = tuple[str, str, str, tuple[str, str]]
 
 def of_new(order: Order) -> Event:
     """Return the event of a new order."""
-    return _of_order("order.created", order, Status.WAITING_PAYMENT)
+    return _of_order("order.created", order, OrderStatus.WAITING_PAYMENT)
 
 
-def of_move(order: Order, after: Status) -> Iterator[Event]:
+def of_move(order: Order, after: OrderStatus) -> Iterator[Event]:
     """Yield the event of an order's new status, if there is one for that status."""
     if (kind := _MOVES.get(after)) is not None:
         yield _of_order(kind, order, after)
@@ -70,12 +70,12 @@ def _facts(entry: Entry) -> Iterator[tuple[str, tuple[str, str], int]]:
         yield "payment.received", ("rail", rail), entry.sats
     if entry.what in _RETURNED:
         yield "payment.returned", ("reason", entry.what), entry.sats
-    for place, sats in ((entry.source, -entry.sats), (entry.target, entry.sats)):
-        if place.startswith(_CREDIT):
+    for account, sats in ((entry.source, -entry.sats), (entry.target, entry.sats)):
+        if account.startswith(_CREDIT):
             yield "credit.changed", ("reason", kind_of(entry)), sats
 
 
-def _of_order(kind: str, order: Order, status: Status) -> Event:
+def _of_order(kind: str, order: Order, status: OrderStatus) -> Event:
     return Event(
         organization_id=order.organization_id,
         type=kind,

@@ -11,10 +11,17 @@ from leyden.channels.checkout import start_if_paid
 from leyden.channels.holding import end, entry
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
-from leyden.channels.rules.orders import Event, Order, Status, advance
+from leyden.channels.rules.orders import Order, OrderEvent, OrderStatus, advance
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import Channel, Quote
-from leyden.channels.shop import EVERYTHING, EXPIRY, TICKETS, Reserve, Shop, Sources
+from leyden.channels.services import (
+    EVERYTHING,
+    EXPIRY,
+    TICKETS,
+    ChannelServices,
+    Reserve,
+    Sources,
+)
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import (
     LeydenError,
@@ -31,7 +38,7 @@ SUFFIX = "FO"
 _KNOWN_ADDRESS_S = 1
 
 
-class _Cover(Struct, frozen=True):
+class _PaymentSplit(Struct, frozen=True):
     """How an order is paid: credit, then corporate account, then the buyer."""
 
     credit_used: Sats
@@ -39,7 +46,7 @@ class _Cover(Struct, frozen=True):
 
 
 async def create(
-    shop: Shop,
+    channels: ChannelServices,
     organization_id: str,
     order_id: str,
     channel: Channel,
@@ -57,56 +64,60 @@ async def create(
     orders, then its invoice is created, and last the order is stored. So every
     order can be paid.
     """
-    if (made := await shop.database.reader.orders.find(order_id)) is not None:
+    if (made := await channels.database.reader.orders.find(order_id)) is not None:
         return _own(made, organization_id)
-    priced = await sources.price(shop, organization_id, channel, now=now)
-    cover = await _cover_of(shop.database.reader, organization_id, priced)
+    priced = await sources.price(channels, organization_id, channel, now=now)
+    cover = await _split_payment(channels.database.reader, organization_id, priced)
     order = Order(
         id=order_id,
         organization_id=organization_id,
-        status=Status.WAITING_PAYMENT,
+        status=OrderStatus.WAITING_PAYMENT,
         created=now,
-        expires=now + shop.rules.order_lives,
+        expires=now + channels.rules.order_lives,
         quote=priced,
         credit_used=cover.credit_used,
         charged=cover.charged,
     )
-    reserve = await shop.sources[order.kind].prepare(shop, order)
+    reserve = await channels.sources[order.kind].prepare(channels, order)
     if not order.to_be_paid:
-        return await _place(shop, order, cover, reserve, actor=actor)
-    await quotas.keep_place(
-        shop.database,
-        shop.rules.quotas,
+        return await _place(channels, order, cover, reserve, actor=actor)
+    await quotas.reserve_slot(
+        channels.database,
+        channels.rules.quotas,
         organization_id,
         order_id,
-        lives=shop.rules.order_lives,
+        lives=channels.rules.order_lives,
         now=now,
     )
     try:
-        order = await with_request(shop, order)
-        return await _place(shop, order, cover, reserve, actor=actor)
+        order = await with_request(channels, order)
+        return await _place(channels, order, cover, reserve, actor=actor)
     except LeydenError:
-        await quotas.leave_place(shop.database, order_id)
+        await quotas.release_slot(channels.database, order_id)
         raise
 
 
-async def _cover_of(tx: Stores, organization_id: str, priced: Quote) -> _Cover:
+async def _split_payment(
+    tx: Stores, organization_id: str, priced: Quote
+) -> _PaymentSplit:
     """Return how an order of that price would be paid now; raise OverLimit."""
     credit = await tx.ledger.balance(ledger.credit(organization_id))
     credit_used = min(credit, priced.total_fee)
     rest = Sats(priced.total_fee - credit_used)
     limit = await tx.corporate_accounts.limit(organization_id)
     if limit is None or not rest:
-        return _Cover(credit_used, Sats(0))
+        return _PaymentSplit(credit_used, Sats(0))
     owed = -await tx.ledger.balance(ledger.owed(organization_id))
     if owed + rest > limit:
         raise OverLimit
-    return _Cover(credit_used, rest)
+    return _PaymentSplit(credit_used, rest)
 
 
-async def with_request(shop: Shop, order: Order, *, with_address: bool = True) -> Order:
+async def with_request(
+    channels: ChannelServices, order: Order, *, with_address: bool = True
+) -> Order:
     """Return the order with an invoice, and maybe an address, to pay it."""
-    request = await shop.payments.request(
+    request = await channels.payments.request(
         order.id,
         order.to_be_paid,
         lives=order.expires - order.created,
@@ -122,21 +133,28 @@ async def with_request(shop: Shop, order: Order, *, with_address: bool = True) -
 
 
 async def _place(
-    shop: Shop, order: Order, cover: _Cover, reserve: Reserve, *, actor: str
+    channels: ChannelServices,
+    order: Order,
+    cover: _PaymentSplit,
+    reserve: Reserve,
+    *,
+    actor: str,
 ) -> Order:
     """Store the order if cover and coins are still available; count it as unpaid."""
     now, organization_id = order.created, order.organization_id
-    async with shop.database.transaction() as tx:
+    async with channels.database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.MONEY)
-        if await _cover_of(tx, organization_id, order.quote) != cover:
+        if await _split_payment(tx, organization_id, order.quote) != cover:
             raise Stale("credit was spent in the meantime")
-        has_place = await tx.quotas.leave_place(order.id)
-        if (placed := await add(tx, order, reserve, shop.sources)) is None:
+        has_slot = await tx.quotas.release_slot(order.id)
+        if (placed := await add(tx, order, reserve, channels.sources)) is None:
             if (made := await tx.orders.find(order.id)) is None:
                 raise known_address()
             return _own(made, organization_id)
-        if order.to_be_paid and not has_place:  # creating the invoice took too long
-            await quotas.check_unpaid(tx, shop.rules.quotas, organization_id, now=now)
+        if order.to_be_paid and not has_slot:  # creating the invoice took too long
+            await quotas.check_unpaid(
+                tx, channels.rules.quotas, organization_id, now=now
+            )
         return placed
 
 
@@ -204,26 +222,31 @@ def _own(order: Order, organization_id: str) -> Order:
     return order
 
 
-async def get(shop: Shop, organization_id: str, order_id: str) -> Order:
+async def get(channels: ChannelServices, organization_id: str, order_id: str) -> Order:
     """Return the organization's order; raise NotFound if it is another's."""
-    return _own(await shop.database.reader.orders.get(order_id), organization_id)
+    return _own(await channels.database.reader.orders.get(order_id), organization_id)
 
 
 async def list_(
-    shop: Shop,
+    channels: ChannelServices,
     organization_id: str,
     *,
     before: tuple[datetime, str] | None = None,
-    most: int,
+    limit: int,
 ) -> list[Order]:
     """Return the organization's orders, newest first."""
-    return await shop.database.reader.orders.page(
-        organization_id, before=before, most=most
+    return await channels.database.reader.orders.page(
+        organization_id, before=before, limit=limit
     )
 
 
 async def cancel(
-    shop: Shop, organization_id: str, order_id: str, *, actor: str, now: datetime
+    channels: ChannelServices,
+    organization_id: str,
+    order_id: str,
+    *,
+    actor: str,
+    now: datetime,
 ) -> Order:
     """Cancel the order; what was paid for it becomes credit.
 
@@ -231,30 +254,32 @@ async def cancel(
     market first, and the order only if that succeeds. The actor's rights are checked
     before that, because a cancelled ticket can't be restored.
     """
-    order = await get(shop, organization_id, order_id)
-    if order.status is Status.CANCELLED:
+    order = await get(channels, organization_id, order_id)
+    if order.status is OrderStatus.CANCELLED:
         return order
-    advance(order, Event.CANCELLED)  # raise before anything is changed
+    advance(order, OrderEvent.CANCELLED)  # raise before anything is changed
     has_ticket = order.has_open_ticket
     if has_ticket:
-        await rights.confirm_before(shop.database, actor, organization_id, Right.MONEY)
-    if has_ticket and not await shop.market.withdraw(order.id, order.ticket_ref):
-        async with shop.database.transaction() as tx:
+        await rights.confirm_before(
+            channels.database, actor, organization_id, Right.MONEY
+        )
+    if has_ticket and not await channels.market.withdraw(order.id, order.ticket_ref):
+        async with channels.database.transaction() as tx:
             await tx.tasks.put(TICKETS, EVERYTHING, due=now)
         raise NotAllowed("the order was filled in the meantime and can't be cancelled")
-    async with shop.database.transaction() as tx:
+    async with channels.database.transaction() as tx:
         work = await UnitOfWork.load(tx, [order_id], now=now, lock_organizations=True)
         current = work.order(order_id)
-        if current.status is Status.CANCELLED:
+        if current.status is OrderStatus.CANCELLED:
             return current
         if current.status is not order.status:
             raise Stale("the order changed while it was being cancelled")
         if not has_ticket:
             await rights.confirm(tx, actor, organization_id, Right.MONEY)
-        if current.status is Status.FAILED:
+        if current.status is OrderStatus.FAILED:
             # Everything was returned when it failed.
-            cancelled = work.move(advance(current, Event.CANCELLED))
+            cancelled = work.move(advance(current, OrderEvent.CANCELLED))
         else:
-            cancelled = end(work, current, Event.CANCELLED)
+            cancelled = end(work, current, OrderEvent.CANCELLED)
         await work.flush(tx)
         return cancelled

@@ -7,12 +7,12 @@ held for it; the rest becomes credit. Nothing here does I/O.
 import logging
 from collections.abc import Collection
 
-from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.base.rules.units import Sats
 from leyden.channels.holding import credit, entry, hold, reopen
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Reason
-from leyden.channels.rules.orders import TICKETED, Event, Order, Status
+from leyden.channels.rules.orders import TICKETED, Order, OrderEvent, OrderStatus
 from leyden.channels.rules.payments import (
     GONE,
     KnownOutput,
@@ -20,7 +20,7 @@ from leyden.channels.rules.payments import (
     Output,
     OutputState,
 )
-from leyden.channels.shop import ShopSettings
+from leyden.channels.services import ChannelSettings
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.values import replace
 
@@ -29,7 +29,9 @@ log = logging.getLogger(__name__)
 _COUNTS = {OutputState.BOOKED, OutputState.BURIED}
 
 
-def record(work: UnitOfWork, order: Order, output: Output, rules: ShopSettings) -> None:
+def record(
+    work: UnitOfWork, order: Order, output: Output, rules: ChannelSettings
+) -> None:
     """Book the output, reverse its booking, or leave it unchanged."""
     known = work.output(output.outpoint)
     if known is None:
@@ -41,7 +43,7 @@ def record(work: UnitOfWork, order: Order, output: Output, rules: ShopSettings) 
                 order_id=order.id,
                 sats=output.sats,
                 state=OutputState.SEEN,
-                seen=work.now,
+                first_seen=work.now,
             )
         )
     if known.sats != output.sats:
@@ -51,7 +53,7 @@ def record(work: UnitOfWork, order: Order, output: Output, rules: ShopSettings) 
         )
         work.report(
             Finding(
-                kind=Kind.TREASURY_DIFFERS,
+                kind=AlarmKind.TREASURY_DIFFERS,
                 subject=str(output.outpoint),
                 what=f"order {order.id}: the treasury reports {output.sats:,} sat for "
                 f"output {output.outpoint}, and reported {known.sats:,} before",
@@ -68,7 +70,7 @@ def record(work: UnitOfWork, order: Order, output: Output, rules: ShopSettings) 
 
 
 def next_state(
-    order: Order, known: KnownOutput, output: Output, rules: ShopSettings
+    order: Order, known: KnownOutput, output: Output, rules: ChannelSettings
 ) -> OutputState:
     """Return the state of an output, given its number of confirmations."""
     depth = output.confirmations
@@ -86,7 +88,7 @@ def next_state(
 
 def _book(work: UnitOfWork, order: Order, known: KnownOutput) -> None:
     lacking = 0
-    if order.status is Status.WAITING_PAYMENT:
+    if order.status is OrderStatus.WAITING_PAYMENT:
         lacking = max(order.total_fee - work.holds(order), 0)
     to_order = Sats(min(known.sats, lacking))
     booked = work.keep(
@@ -126,7 +128,7 @@ def _take_back(
     work.keep(replace(known, state=state))
     key = f"{known.key}:reversed"
     from_order = 0
-    if order.status is Status.WAITING_PAYMENT or order.may(Event.REVERSED):
+    if order.status is OrderStatus.WAITING_PAYMENT or order.may(OrderEvent.REVERSED):
         from_order = known.to_order
     if from_order:
         work.post(
@@ -144,7 +146,7 @@ def _take_back(
     # The buyer has the ticket: the payment for it is not taken from later credit, but
     # owed. Everything else became credit, and is taken from there.
     owed = 0
-    if order.status in TICKETED and not order.may(Event.REVERSED):
+    if order.status in TICKETED and not order.may(OrderEvent.REVERSED):
         owed = known.to_order
     available = work.balance(ledger.credit(order.organization_id))
     for part, sats, of_credit in (
@@ -160,7 +162,11 @@ def _take_back(
                 order_id=order.id,
             )
         )
-    if order.may(Event.REVERSED) and from_order and work.holds(order) < order.total_fee:
+    if (
+        order.may(OrderEvent.REVERSED)
+        and from_order
+        and work.holds(order) < order.total_fee
+    ):
         reopen(work, order)
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.channels.checkout import record_payments
-from leyden.channels.rules.orders import Status
+from leyden.channels.rules.orders import OrderStatus
 from leyden.channels.rules.payments import (
     GONE,
     Invoice,
@@ -18,7 +18,7 @@ from leyden.channels.rules.payments import (
     PaymentRequest,
     PaymentUpdate,
 )
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.channels.treasury_identity import check_treasury
 
 _BATCH = 100
@@ -26,7 +26,7 @@ _MAY_VANISH = {OutputState.SEEN, OutputState.BOOKED}
 
 
 async def look_up(
-    shop: Shop, requests: Sequence[PaymentRequest]
+    channels: ChannelServices, requests: Sequence[PaymentRequest]
 ) -> list[PaymentUpdate]:
     """Look up these orders' payments in the treasury; book new ones, and return all.
 
@@ -36,9 +36,9 @@ async def look_up(
     gone either, so the outputs that may vanish are read before it. For the same
     reason, one that was unconfirmed before is not reversed if it still is.
     """
-    reader = shop.database.reader.outputs
+    reader = channels.database.reader.outputs
     known = await reader.of_orders(each.order_id for each in requests)
-    updates = await shop.payments.lookup(requests)
+    updates = await channels.payments.lookup(requests)
     unconfirmed = {each.outpoint for each in known if each.state is OutputState.SEEN}
     listed = {each.outpoint for each in updates if isinstance(each, Output)}
     unknown = {
@@ -70,33 +70,35 @@ async def look_up(
         or each.confirmations != 0
         or each.outpoint not in unconfirmed
     ]
-    await record_payments(shop, news, now=shop.clock())
+    await record_payments(channels, news, now=channels.clock())
     return updates
 
 
-async def sweep(shop: Shop, due: ClaimedTask) -> None:
+async def sweep(channels: ChannelServices, due: ClaimedTask) -> None:
     """Find payments of all orders that may still gain or lose one."""
-    await check_treasury(shop)
-    async for batch in _may_change(shop):
-        await look_up(shop, batch)
+    await check_treasury(channels)
+    async for batch in _may_change(channels):
+        await look_up(channels, batch)
     async with due.transaction() as tx:
-        await tx.quotes.delete(until=shop.clock() - 2 * shop.rules.quote_holds)
-        await due.reschedule(tx, due=shop.clock() + shop.rules.sweep_every)
+        await tx.quotes.delete(until=channels.clock() - 2 * channels.rules.quote_holds)
+        await due.reschedule(tx, due=channels.clock() + channels.rules.sweep_every)
 
 
-async def _may_change(shop: Shop) -> AsyncIterator[list[PaymentRequest]]:
-    orders = shop.database.reader.orders
-    for status in (Status.WAITING_PAYMENT, Status.CREATING):
+async def _may_change(channels: ChannelServices) -> AsyncIterator[list[PaymentRequest]]:
+    orders = channels.database.reader.orders
+    for status in (OrderStatus.WAITING_PAYMENT, OrderStatus.CREATING):
         after = ""
-        while batch := await orders.payable(status, after=after, most=_BATCH):
+        while batch := await orders.payable(status, after=after, limit=_BATCH):
             after = batch[-1].order_id
             yield batch
     after = ""
-    while batch := await orders.payable_direct(after=after, most=_BATCH):
+    while batch := await orders.payable_direct(after=after, limit=_BATCH):
         after = batch[-1].order_id
         yield batch
     after = ""
-    while ids := await shop.database.reader.outputs.watched(after=after, most=_BATCH):
+    while ids := await channels.database.reader.outputs.watched(
+        after=after, limit=_BATCH
+    ):
         after = ids[-1]
         watched = await orders.get_many(ids)
         yield [each for order in watched if (each := order.payment_request)]

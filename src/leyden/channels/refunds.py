@@ -2,13 +2,17 @@
 
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.channels.holding import end, settle
-from leyden.channels.rules.orders import Event, Order
-from leyden.channels.shop import Shop
+from leyden.channels.rules.orders import Order, OrderEvent
+from leyden.channels.services import ChannelServices
 from leyden.channels.unit_of_work import UnitOfWork
 
 
 async def refund(
-    shop: Shop, due: ClaimedTask, order: Order, *, channel_point: str = ""
+    channels: ChannelServices,
+    due: ClaimedTask,
+    order: Order,
+    *,
+    channel_point: str = "",
 ) -> None:
     """Fail the order and refund its payments; cancel a held HTLC first.
 
@@ -21,18 +25,18 @@ async def refund(
     request = order.payment_request
     handed_back = True
     if order.held_htlc and request is not None:
-        await shop.database.reader.tasks.check_held(due.claim)
-        handed_back = await shop.payments.cancel(request)
+        await channels.database.reader.tasks.check_held(due.claim)
+        handed_back = await channels.payments.cancel(request)
     async with due.transaction() as tx:
         work = await UnitOfWork.load(
-            tx, [due.key], now=shop.clock(), lock_organizations=True
+            tx, [due.key], now=channels.clock(), lock_organizations=True
         )
         order = work.order(due.key)
-        if order.may(Event.BROKE):
+        if order.may(OrderEvent.BROKE):
             if order.held_htlc and not handed_back:
                 order = settle(work, order)
             if channel_point:
                 order = work.change(order.with_changes(channel_point=channel_point))
-            end(work, order, Event.BROKE)
+            end(work, order, OrderEvent.BROKE)
         await work.flush(tx)
         await due.done(tx)

@@ -12,7 +12,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels.rules import ledger
 from leyden.channels.rules.pricing import AuctionTerms, Channel, ChannelKind, Quote
 from leyden.channels.rules.sources import Source
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.errors import Malformed
 
 # A stored quote is returned again if it is newer than this.
@@ -30,18 +30,18 @@ class Offer(NamedTuple):
 
 
 async def quote(
-    shop: Shop, organization_id: str, channel: Channel, *, now: datetime
+    channels: ChannelServices, organization_id: str, channel: Channel, *, now: datetime
 ) -> Offer:
     """Price the channel, and compute how much credit it would use.
 
     The price holds for ten minutes.
     """
-    source = of(shop, channel)
-    priced = await shop.sources[channel.kind].price(shop, channel)
-    reader = shop.database.reader
+    source = of(channels, channel)
+    priced = await channels.sources[channel.kind].price(channels, channel)
+    reader = channels.database.reader
     found = await reader.quotes.find(organization_id, channel, since=now - _FRESH)
     if found is None or found[0] != priced:
-        async with shop.database.transaction() as tx:
+        async with channels.database.transaction() as tx:
             await tx.quotes.keep(organization_id, priced, quoted=now)
         found = priced, now
     credit = await reader.ledger.balance(ledger.credit(organization_id))
@@ -50,27 +50,27 @@ async def quote(
 
 
 async def price(
-    shop: Shop, organization_id: str, channel: Channel, *, now: datetime
+    channels: ChannelServices, organization_id: str, channel: Channel, *, now: datetime
 ) -> Quote:
     """Return the quoted price while it is valid, otherwise the current one.
 
     Raise Malformed if no listed source sells the channel.
     """
-    of(shop, channel)
+    of(channels, channel)
     # Stored for a minute longer than it is valid, so that it is not rewritten each
     # time.
-    since = now - shop.rules.quote_holds - _FRESH
-    found = await shop.database.reader.quotes.find(
+    since = now - channels.rules.quote_holds - _FRESH
+    found = await channels.database.reader.quotes.find(
         organization_id, channel, since=since
     )
     if found:
         return found[0]
-    return await shop.sources[channel.kind].price(shop, channel)
+    return await channels.sources[channel.kind].price(channels, channel)
 
 
-def of(shop: Shop, channel: Channel) -> Source:
+def of(channels: ChannelServices, channel: Channel) -> Source:
     """Return the source of a channel; raise Malformed if no listed source sells it."""
-    for source in sold(shop):
+    for source in sold(channels):
         if source.kind is channel.kind:
             return source
     if channel.kind is ChannelKind.DIRECT:
@@ -78,34 +78,36 @@ def of(shop: Shop, channel: Channel) -> Source:
     raise Malformed("node: is required, or node_id: this platform sells no tickets")
 
 
-def check_direct(shop: Shop, *, field: str) -> None:
+def check_direct(channels: ChannelServices, *, field: str) -> None:
     """Raise Malformed with the field if no channels to a named node are sold."""
-    if not sells_direct(shop):
+    if not sells_direct(channels):
         raise _no_direct(field)
 
 
-def sells_direct(shop: Shop) -> bool:
+def sells_direct(channels: ChannelServices) -> bool:
     """Return whether channels are sold to a node that the order names."""
-    return any(each.kind is ChannelKind.DIRECT for each in sold(shop))
+    return any(each.kind is ChannelKind.DIRECT for each in sold(channels))
 
 
-def sells_tickets(shop: Shop) -> bool:
+def sells_tickets(channels: ChannelServices) -> bool:
     """Return whether tickets are sold."""
-    return any(each.kind is ChannelKind.TICKET for each in sold(shop))
+    return any(each.kind is ChannelKind.TICKET for each in sold(channels))
 
 
-async def leases(shop: Shop) -> tuple[int, ...]:
+async def leases(channels: ChannelServices) -> tuple[int, ...]:
     """Return the available lease durations, in blocks."""
-    auction = await shop.market.terms() if sells_tickets(shop) else AuctionTerms()
+    auction = (
+        await channels.market.terms() if sells_tickets(channels) else AuctionTerms()
+    )
     return auction.leases
 
 
-def sold(shop: Shop) -> tuple[Source, ...]:
+def sold(channels: ChannelServices) -> tuple[Source, ...]:
     """Return the sources of new orders."""
     return tuple(
         each
-        for each in shop.rules.sources
-        if each is not Source.OWN or shop.seller is not None
+        for each in channels.rules.sources
+        if each is not Source.OWN or channels.seller is not None
     )
 
 

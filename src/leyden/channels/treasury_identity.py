@@ -9,27 +9,27 @@ lnd.
 import logging
 
 from leyden.base.database.database import Database
-from leyden.channels.rows.treasury import Remembered
-from leyden.channels.shop import Shop
+from leyden.channels.rows.treasury import RememberedTreasury
+from leyden.channels.services import ChannelServices
 from leyden.errors import Stale, TreasuryAway
 
 log = logging.getLogger(__name__)
 
 
-async def check_treasury(shop: Shop) -> None:
+async def check_treasury(channels: ChannelServices) -> None:
     """Check the treasury's public key; warn if it is an unexpected one.
 
     A second call writes nothing. A treasury that does not respond is not
     taken for another one.
     """
     try:
-        found = await shop.payments.identity()
+        found = await channels.payments.identity()
     except TreasuryAway:
         return
-    known = await _remembered(shop, found)
+    known = await _remembered(channels, found)
     stranger = found if found != known.pubkey else ""
     if stranger != known.stranger:
-        async with shop.database.transaction() as tx:
+        async with channels.database.transaction() as tx:
             await tx.treasury.set_stranger(stranger)
     if stranger:
         log.warning(
@@ -38,21 +38,21 @@ async def check_treasury(shop: Shop) -> None:
         )
 
 
-async def _remembered(shop: Shop, found: str) -> Remembered:
+async def _remembered(channels: ChannelServices, found: str) -> RememberedTreasury:
     """Return the expected treasury: configured, or else the first one seen."""
-    named = shop.rules.treasury
-    known = await shop.database.reader.treasury.find()
+    named = channels.rules.treasury
+    known = await channels.database.reader.treasury.find()
     if known is not None and named in {"", known.pubkey}:
         return known
-    async with shop.database.transaction() as tx:
+    async with channels.database.transaction() as tx:
         if known is not None:
             await tx.treasury.replace(named)
         else:
             await tx.treasury.add(named or found)
-        kept = await tx.treasury.find()
-    if kept is None:
+        remembered = await tx.treasury.find()
+    if remembered is None:
         raise Stale
-    return kept
+    return remembered
 
 
 async def alarm(database: Database) -> str:

@@ -21,7 +21,7 @@ from leyden.channels import order_events
 from leyden.channels.rules import ledger
 from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Entry
-from leyden.channels.rules.orders import ENDED, Order, Status
+from leyden.channels.rules.orders import ENDED, Order, OrderStatus
 from leyden.channels.rules.payments import KnownOutput, Outpoint
 from leyden.channels.rules.pricing import ChannelKind
 from leyden.errors import NotFound, Stale
@@ -43,7 +43,7 @@ class UnitOfWork(Struct, kw_only=True):
     _orders_before: dict[str, Order] = field(default_factory=dict)
     _outputs_before: dict[Outpoint, KnownOutput | None] = field(default_factory=dict)
     _entries: list[Entry] = field(default_factory=list)
-    _moves: list[tuple[str, Status, Status]] = field(default_factory=list)
+    _moves: list[tuple[str, OrderStatus, OrderStatus]] = field(default_factory=list)
     _leases: list[tuple[str, Lease]] = field(default_factory=list)
     _findings: list[Finding] = field(default_factory=list)
     _tasks: dict[tuple[str, datetime], dict[str, None]] = field(default_factory=dict)
@@ -100,9 +100,9 @@ class UnitOfWork(Struct, kw_only=True):
         except KeyError:
             raise NotFound from None
 
-    def balance(self, place: str) -> Sats:
+    def balance(self, account: str) -> Sats:
         """Return the current balance of an account in the ledger."""
-        return self._balances.get(place, Sats(0))
+        return self._balances.get(account, Sats(0))
 
     def holds(self, order: Order) -> Sats:
         """Return the money held for an order."""
@@ -134,11 +134,11 @@ class UnitOfWork(Struct, kw_only=True):
         """Post entries to the ledger."""
         for entry in entries:
             self._entries.append(entry)
-            for place, sats in (
+            for account, sats in (
                 (entry.source, -entry.sats),
                 (entry.target, entry.sats),
             ):
-                self._balances[place] = Sats(self.balance(place) + sats)
+                self._balances[account] = Sats(self.balance(account) + sats)
 
     def change(self, order: Order) -> Order:
         """Record a change of an order other than of its status."""

@@ -98,8 +98,8 @@ class Backups:
 
     def channels(self, node_id: str) -> bytes:
         """Return lnd's newest static channel backup, encrypted by lnd itself."""
-        kept = self._calls.get(self._path(node_id, "backup"), ChannelsAnswer)
-        return base64.b64decode(kept.channel_backup)
+        stored = self._calls.get(self._path(node_id, "backup"), ChannelsAnswer)
+        return base64.b64decode(stored.channel_backup)
 
     def proofs(self, node_id: str) -> ProofsAnswer:
         """Return how old the backups are, and when they were last opened."""

@@ -61,9 +61,9 @@ class Calls(Struct, frozen=True, kw_only=True):
         **query: str | int | None,
     ) -> Answer:
         """Send a GET request."""
-        asked = {name: value for name, value in query.items() if value is not None}
-        if asked:
-            path = f"{path}?{urlencode(asked)}"
+        parameters = {name: value for name, value in query.items() if value is not None}
+        if parameters:
+            path = f"{path}?{urlencode(parameters)}"
         return self._call("GET", path, kind, None, {}, repeatable=True)
 
     def post(self, path: str, kind: type[Answer], body: object = None) -> Answer:
@@ -159,16 +159,16 @@ def word(given: str) -> str:
 
 
 def _wait_s(received: Received) -> int | None:
-    asked = received.headers.get("retry-after", "")
-    if received.status not in _TRY_LATER or not asked.isdecimal():
+    retry_after = received.headers.get("retry-after", "")
+    if received.status not in _TRY_LATER or not retry_after.isdecimal():
         return None
-    return int(asked)
+    return int(retry_after)
 
 
 def _message(received: Received, url: str) -> str:
     try:
-        told: Any = msgspec.json.decode(received.body)
-        return str(told["message"])
+        body: Any = msgspec.json.decode(received.body)
+        return str(body["message"])
     except (msgspec.MsgspecError, KeyError, TypeError):
         return (
             f"{url} returned {received.status}; check that this is the URL of the API"

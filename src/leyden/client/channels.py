@@ -49,7 +49,7 @@ def look(lnd: Lnd) -> Channels:
         )
         for each in lnd.get("/v1/channels").get("channels", ())
     ]
-    told = lnd.get("/v1/channels/pending")
+    pending = lnd.get("/v1/channels/pending")
     moving = [
         Channel(
             point=str(each["channel"]["channel_point"]),
@@ -61,7 +61,7 @@ def look(lnd: Lnd) -> Channels:
             remote=_sats(each["channel"], "remote_balance"),
         )
         for kind, stage in _PENDING.items()
-        for each in told.get(kind, ())
+        for each in pending.get(kind, ())
     ]
     return Channels(
         can_pay=sum(each.local for each in opened if each.active),
@@ -76,5 +76,5 @@ def peer_address(lnd: Lnd, reached: str) -> str:
     return f"{lnd.get('/v1/getinfo')['identity_pubkey']}@{reached}"
 
 
-def _sats(told: dict[str, Any], name: str) -> int:
-    return int(told.get(name) or 0)
+def _sats(pending: dict[str, Any], name: str) -> int:
+    return int(pending.get(name) or 0)

@@ -58,11 +58,11 @@ class Flow:
         statuses: Collection[str],
         *,
         within_s: float = 3600,
-        told: Callable[[OrderAnswer], object] = lambda _: None,
+        on_state: Callable[[OrderAnswer], object] = lambda _: None,
     ) -> OrderAnswer:
         """Poll until the order has one of these statuses, and return it.
 
-        Raise TimeoutError after `within_s`. `told` is called with the order
+        Raise TimeoutError after `within_s`. `on_state` is called with the order
         after each poll.
         """
         return poll(
@@ -71,7 +71,7 @@ class Flow:
             statuses,
             every_s=_LOOK_EVERY_S,
             within_s=within_s,
-            told=told,
+            on_state=on_state,
         )
 
     def cancel(self, order_id: str, *, key: str | None = None) -> CancelledOrder:

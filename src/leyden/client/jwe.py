@@ -29,9 +29,7 @@ ROUNDS: Final = 600_000
 ALGORITHM: Final = "PBES2-HS512+A256KW"
 ENCRYPTION: Final = "A256GCM"
 _FEWEST_ROUNDS = 1_000
-_MOST_ROUNDS = (
-    10_000_000  # some seconds; more would only hang the program that opens it
-)
+_MAX_ROUNDS = 10_000_000  # some seconds; more would only hang the program that opens it
 _KEY, _SALT, _IV, _TAG = 32, 16, 12, 16
 _PARTS = 5
 _SAYS_WHAT_IT_IS = {
@@ -107,14 +105,14 @@ def _check(header: Mapping[str, Any], about: Mapping[str, str]) -> None:
     if not right or "zip" in header or "crit" in header:
         raise CannotOpen(f"only {ALGORITHM} with {ENCRYPTION} is opened here")
     rounds = header.get("p2c")
-    if type(rounds) is not int or not _FEWEST_ROUNDS <= rounds <= _MOST_ROUNDS:
+    if type(rounds) is not int or not _FEWEST_ROUNDS <= rounds <= _MAX_ROUNDS:
         raise CannotOpen("this backup has an invalid number of PBKDF2 rounds")
     # One that tells nothing was made elsewhere: it may be what it is taken for.
-    told = header.get("leyden") or {}
-    if not isinstance(told, dict):
+    parameters = header.get("leyden") or {}
+    if not isinstance(parameters, dict):
         raise _damaged()
     for field, what in _SAYS_WHAT_IT_IS.items():
-        if told.get(field, about.get(field, "")) != about.get(field, ""):
+        if parameters.get(field, about.get(field, "")) != about.get(field, ""):
             raise CannotOpen(f"this is a backup of {what}: it is not opened here")
 
 

@@ -81,11 +81,11 @@ class Nodes:
         statuses: Collection[str],
         *,
         within_s: float = 300,
-        told: Callable[[NodeAnswer], object] = lambda _: None,
+        on_state: Callable[[NodeAnswer], object] = lambda _: None,
     ) -> NodeAnswer:
         """Poll until the node has one of these statuses, and return it.
 
-        Raise TimeoutError after `within_s`. `told` is called with the node
+        Raise TimeoutError after `within_s`. `on_state` is called with the node
         after each poll.
         """
         return poll(
@@ -94,7 +94,7 @@ class Nodes:
             statuses,
             every_s=_LOOK_EVERY_S,
             within_s=within_s,
-            told=told,
+            on_state=on_state,
         )
 
     def start(self, node_id: str) -> NodeItem:

@@ -74,7 +74,7 @@ def open_(backup: Backup, password: str) -> str:
         raise CannotOpen(f"it was opened, but {error.message}") from None
 
 
-def kept(backups: Backups, node_id: str) -> list[Backup]:
+def backups_of(backups: Backups, node_id: str) -> list[Backup]:
     """Fetch all stored backups of a node, the seed first."""
     found = []
     try:

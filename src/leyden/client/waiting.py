@@ -10,29 +10,29 @@ class _Standing(Protocol):
     def status(self) -> str: ...
 
 
-Seen = TypeVar("Seen", bound=_Standing)
+State = TypeVar("State", bound=_Standing)
 
 
 def poll(
     what: str,
-    read: Callable[[], Seen],
+    read: Callable[[], State],
     statuses: Collection[str],
     *,
     every_s: float,
     within_s: float,
-    told: Callable[[Seen], object],
-) -> Seen:
+    on_state: Callable[[State], object],
+) -> State:
     """Poll until the status is one of these; return the last result.
 
-    Raise TimeoutError after `within_s`. `told` is called with the result of
+    Raise TimeoutError after `within_s`. `on_state` is called with the result of
     each poll.
     """
     deadline = time.monotonic() + within_s
     while True:
-        seen = read()
-        told(seen)
-        if seen.status in statuses:
-            return seen
+        state = read()
+        on_state(state)
+        if state.status in statuses:
+            return state
         if time.monotonic() + every_s > deadline:
-            raise TimeoutError(f"{what} is {seen.status} after {within_s:.0f} s")
+            raise TimeoutError(f"{what} is {state.status} after {within_s:.0f} s")
         time.sleep(every_s)

@@ -88,14 +88,14 @@ def restore_channels(lnd: Lnd, channels: bytes) -> int:
     this call once it serves all calls.
     """
     wish = {"multi_chan_backup": base64.b64encode(channels).decode()}
-    told = lnd.post("/v1/channels/backup/restore", wish, timeout_s=WALLET_S)
-    return int(told.get("num_restored", 0))
+    answer = lnd.post("/v1/channels/backup/restore", wish, timeout_s=WALLET_S)
+    return int(answer.get("num_restored", 0))
 
 
 def verify_channels(lnd: Lnd, channels: bytes) -> list[str]:
     """Verify a channel backup with lnd; return its channel points."""
-    told = lnd.post("/v1/channels/backup/verify", _multi(channels))
-    return [str(each) for each in told.get("chan_points", ())]
+    answer = lnd.post("/v1/channels/backup/verify", _multi(channels))
+    return [str(each) for each in answer.get("chan_points", ())]
 
 
 def _multi(channels: bytes) -> dict[str, Any]:
@@ -107,5 +107,5 @@ def _encode(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def _macaroon(told: dict[str, Any]) -> str:
-    return base64.b64decode(told["admin_macaroon"]).hex()
+def _macaroon(answer: dict[str, Any]) -> str:
+    return base64.b64decode(answer["admin_macaroon"]).hex()

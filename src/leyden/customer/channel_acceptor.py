@@ -20,11 +20,11 @@ import aiohttp
 import msgspec
 
 from leyden.customer.channel_options import Recipient
-from leyden.customer.session import Session
+from leyden.customer.session import ApiSession
 from leyden.errors import Conflict, LeydenError, NodeAway, NodeRefused
 from leyden.lnd.trust import trusting
-from leyden.nodes.lnd.client import Lnd, connect
-from leyden.nodes.lnd.states import Address
+from leyden.nodes.lnd.client import LndClient, connect
+from leyden.nodes.lnd.states import TlsAddress
 from leyden.schemas.flow import OrderAnswer
 
 _AGAIN_S = 1.0
@@ -33,14 +33,14 @@ _PATH: Final = "/v1/channels/acceptor"
 
 
 @contextlib.contextmanager
-def zero_conf(session: Session, to: Recipient, order: OrderAnswer) -> Iterator[None]:
+def zero_conf(session: ApiSession, to: Recipient, order: OrderAnswer) -> Iterator[None]:
     """Accept the order's channel while inside, from the seller alone."""
     if to.node is None or order.seller_uri is msgspec.UNSET or not order.seller_uri:
         raise Conflict("the platform does not name the node that opens the channel")
     node_id = to.node.node_id
     trusted = session.profile.authority or session.client.nodes.certificate(node_id)
     one = _Accepting(
-        Address(*session.client.rest_address(node_id), to.node.api_endpoint),
+        TlsAddress(*session.client.rest_address(node_id), to.node.api_endpoint),
         authority=trusted,
         peer=order.seller_uri.partition("@")[0],
         macaroon=to.macaroon,
@@ -56,7 +56,7 @@ class _Accepting:
     """The owner's answers to a node, given in a thread."""
 
     def __init__(
-        self, address: Address, *, authority: str, peer: str, macaroon: str
+        self, address: TlsAddress, *, authority: str, peer: str, macaroon: str
     ) -> None:
         self._address, self._tls = address, trusting(authority)
         self._peer, self._macaroon = peer, macaroon
@@ -109,7 +109,11 @@ class _Accepting:
 
 
 async def accept_from(
-    lnd: Lnd, peer: str, *, macaroon: str, ready: Callable[[], object] = lambda: None
+    lnd: LndClient,
+    peer: str,
+    *,
+    macaroon: str,
+    ready: Callable[[], object] = lambda: None,
 ) -> None:
     """Accept zero-conf channels from a peer until cancelled.
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from leyden.client import ApiError
-from leyden.customer.session import Session
+from leyden.customer.session import ApiSession
 from leyden.customer.wallet.reaching import (
     admin_macaroon,
     has_wallet,
@@ -27,7 +27,7 @@ class Recipient:
 
     def __init__(
         self,
-        session: Session,
+        session: ApiSession,
         named: str,
         *,
         password_file: Path | None,
@@ -63,7 +63,7 @@ class Recipient:
 
     @cached_property
     def macaroon(self) -> str:
-        """Return the owner's macaroon of a node of yours; asked for once."""
+        """Ask once for the macaroon of the user's node."""
         if self.node is None:
             raise ValueError("somebody else's node")
         password_file, macaroon_file = self._files
@@ -122,7 +122,7 @@ def channel_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def wish_of(
-    session: Session, capacity: int, options: dict[str, Any]
+    session: ApiSession, capacity: int, options: dict[str, Any]
 ) -> tuple[dict[str, Any], Recipient | None]:
     """Return the fields of a request for this channel, and whom it is for."""
     named = options.pop("node")

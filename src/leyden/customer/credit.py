@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from leyden.base.cli.output import as_json, print_json, print_one, print_rows
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.schemas.credit import LedgerEntry
 
 # A spreadsheet takes what begins with these for a formula.
@@ -19,7 +19,7 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 @click.command()
 @as_json
 @with_session
-def coupons(session: Session, *, as_json: bool) -> None:
+def coupons(session: ApiSession, *, as_json: bool) -> None:
     """List your organization's coupons, used and unused.
 
     \b
@@ -42,7 +42,7 @@ def coupons(session: Session, *, as_json: bool) -> None:
 @click.argument("coupon")
 @as_json
 @with_session
-def redeem(session: Session, coupon: str, *, as_json: bool) -> None:
+def redeem(session: ApiSession, coupon: str, *, as_json: bool) -> None:
     """Redeem a coupon for credit.
 
     \b
@@ -58,7 +58,7 @@ def redeem(session: Session, coupon: str, *, as_json: bool) -> None:
 @click.command()
 @as_json
 @with_session
-def balance(session: Session, *, as_json: bool) -> None:
+def balance(session: ApiSession, *, as_json: bool) -> None:
     """Print your credit and your balance, which is credit minus the amount owed.
 
     \b
@@ -72,20 +72,22 @@ def balance(session: Session, *, as_json: bool) -> None:
 @click.option(
     "-n",
     "--most",
-    "most",
+    "limit",
     type=click.IntRange(1, 10_000_000),
     help="Maximum number to list. Default: all.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @as_json
 @with_session
-def ledger(session: Session, *, most: int | None, as_csv: bool, as_json: bool) -> None:
+def ledger(
+    session: ApiSession, *, limit: int | None, as_csv: bool, as_json: bool
+) -> None:
     """List ledger entries, newest first.
 
     \b
     leyden flow ledger --csv > ledger.csv
     """
-    entries = islice(session.client.flow.ledger(), most)
+    entries = islice(session.client.flow.ledger(), limit)
     if as_csv:
         _write_csv(entries)
     elif as_json:

@@ -10,13 +10,13 @@ import click
 import msgspec
 
 from leyden.base.cli.exit_codes import Refusal
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import local_time, plain
 from leyden.base.files import write_private
 from leyden.client import ApiError
 from leyden.client.events import LATEST
-from leyden.customer.forwarding import Target, secret_for
-from leyden.customer.session import Session, with_session
+from leyden.customer.forwarding import ForwardingTarget, secret_for
+from leyden.customer.session import ApiSession, with_session
 from leyden.events.rules.events import TYPES
 from leyden.schemas.events import EventsAnswer, LoggedEvent
 
@@ -58,7 +58,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def events() -> None:
     """Follow your organization's events, or forward them to a webhook endpoint."""
 
@@ -69,7 +69,7 @@ def events() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @with_session
 def tail(
-    session: Session,
+    session: ApiSession,
     types: tuple[str, ...],
     after: str,
     cursor_file: Path | None,
@@ -86,12 +86,12 @@ def tail(
     leyden events tail --cursor-file ~/.leyden-events   # continues where it ended
     leyden events tail --all --no-follow
     """
-    place = _Place(after, cursor_file, everything=everything or no_follow)
-    for page in _pages(session, types, place, follow=not no_follow):
+    position = _Position(after, cursor_file, everything=everything or no_follow)
+    for page in _pages(session, types, position, follow=not no_follow):
         for event in page.events:
             line = msgspec.json.encode(event).decode() if as_json else _line(event)
             click.echo(line)
-        place.keep(page.cursor)
+        position.keep(page.cursor)
 
 
 @events.command()
@@ -104,7 +104,7 @@ def tail(
 )
 @with_session
 def forward(
-    session: Session,
+    session: ApiSession,
     url: str,
     types: tuple[str, ...],
     after: str,
@@ -123,25 +123,25 @@ def forward(
     leyden events forward http://localhost:3000/hook --type 'order.*' --all
     """
     secret = secret_for(secret_file)
-    place = _Place(after, cursor_file, everything=everything)
+    position = _Position(after, cursor_file, everything=everything)
     if secret_file is None:
         click.echo(f"signed with the secret {secret}", err=True)
-    with Target(url, secret) as target:
-        for page in _pages(session, types, place, follow=True):
+    with ForwardingTarget(url, secret) as target:
+        for page in _pages(session, types, position, follow=True):
             for event in page.events:
                 answer = target.send(event, now=datetime.now(UTC))
                 click.echo(f"{event.type} {event.id} -> {plain(answer)}")
-                place.keep(event.id)
-            place.keep(page.cursor)
+                position.keep(event.id)
+            position.keep(page.cursor)
 
 
-class _Place:
+class _Position:
     """Where to begin, and where it is kept."""
 
     def __init__(self, after: str, file: Path | None, *, everything: bool) -> None:
         self._file = file
-        kept = _read(file) if file is not None else ""
-        self.after = after or kept or ("" if everything else LATEST)
+        content = _read(file) if file is not None else ""
+        self.after = after or content or ("" if everything else LATEST)
 
     def keep(self, cursor: str) -> None:
         """Go on from here the next time."""
@@ -159,14 +159,16 @@ def _read(file: Path) -> str:
 
 
 def _pages(
-    session: Session, types: tuple[str, ...], place: _Place, *, follow: bool
+    session: ApiSession, types: tuple[str, ...], position: _Position, *, follow: bool
 ) -> Iterator[EventsAnswer]:
     """Yield pages; where the platform does not respond, try again until it does."""
     pause_s = _FIRST_PAUSE_S
     wait_s = 0  # the first answer comes at once, and says where this begins
     while True:
         try:
-            page = session.client.events.page(place.after, types=types, wait_s=wait_s)
+            page = session.client.events.page(
+                position.after, types=types, wait_s=wait_s
+            )
         except ApiError as error:
             if error.status not in _PASSES or not follow:
                 raise _explained(error) from None

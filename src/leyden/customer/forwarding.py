@@ -27,7 +27,7 @@ def secret_for(file: Path | None) -> str:
     return secret
 
 
-class Target:
+class ForwardingTarget:
     """An endpoint, over one connection."""
 
     def __init__(self, url: str, secret: str) -> None:

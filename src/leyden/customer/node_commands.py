@@ -16,7 +16,7 @@ from leyden.customer.node_waiting import (
     wait_option,
     within_option,
 )
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.errors import SetupError
 
 _NOT_FOUND: Final = 404
@@ -29,7 +29,7 @@ _NOT_FOUND: Final = 404
 @as_json
 @with_session
 def start(
-    session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
+    session: ApiSession, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
     """Start a stopped or failed node; you must unlock its wallet afterwards.
 
@@ -47,7 +47,7 @@ def start(
 @as_json
 @with_session
 def stop(
-    session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
+    session: ApiSession, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
     """Stop a node gracefully, until you start it again.
 
@@ -67,7 +67,7 @@ def stop(
 @as_json
 @with_session
 def restart(
-    session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
+    session: ApiSession, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
     """Restart a node; you must unlock its wallet afterwards.
 
@@ -89,7 +89,7 @@ def restart(
 @as_json
 @with_session
 def update(
-    session: Session,
+    session: ApiSession,
     node: str,
     *,
     version: str | None,
@@ -105,10 +105,10 @@ def update(
     leyden nodes update pier --wait
     """
     node_id = session.node(node).node_id
-    told = session.client.nodes.update(node_id, version)
+    updated = session.client.nodes.update(node_id, version)
     if wait:
         until(session, node_id, UP, within_s)
-    print_one(told, as_json=as_json)
+    print_one(updated, as_json=as_json)
 
 
 @click.command()
@@ -116,7 +116,7 @@ def update(
 @click.option("--yes", is_flag=True, help="Don't ask for the node's name to confirm.")
 @as_json
 @with_session
-def delete(session: Session, node: str, *, yes: bool, as_json: bool) -> None:
+def delete(session: ApiSession, node: str, *, yes: bool, as_json: bool) -> None:
     """Delete a node; `leyden nodes restore` brings it back for some days.
 
     \b
@@ -137,7 +137,7 @@ def delete(session: Session, node: str, *, yes: bool, as_json: bool) -> None:
 @click.command()
 @as_json
 @with_session
-def deleted(session: Session, *, as_json: bool) -> None:
+def deleted(session: ApiSession, *, as_json: bool) -> None:
     """List deleted nodes that can be restored, latest first.
 
     \b
@@ -157,7 +157,7 @@ def deleted(session: Session, *, as_json: bool) -> None:
 @click.option("--name", help="New name, if the old one is taken.")
 @as_json
 @with_session
-def restore(session: Session, node: str, *, name: str | None, as_json: bool) -> None:
+def restore(session: ApiSession, node: str, *, name: str | None, as_json: bool) -> None:
     """Restore the deleted node NODE; it comes back stopped.
 
     \b

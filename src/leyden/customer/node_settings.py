@@ -8,13 +8,15 @@ import msgspec
 
 from leyden.base.cli.output import as_json, print_fields, print_json
 from leyden.customer.completion import node_argument
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.errors import SetupError
 from leyden.schemas.node_settings import IN_FORMS, TABLE, SettingsAnswer
-from leyden.schemas.settings import Kind, Setting
+from leyden.schemas.settings import Setting, SettingKind
 
 # Who may reach a node is said in words of its own.
-_OPTIONS: Final = tuple(each for each in IN_FORMS if each.kind is not Kind.ADDRESSES)
+_OPTIONS: Final = tuple(
+    each for each in IN_FORMS if each.kind is not SettingKind.ADDRESSES
+)
 
 
 def setting_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -29,7 +31,7 @@ def setting_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _option(setting: Setting) -> Callable[..., Any]:
     name, sentence = setting.name, f"{setting.label}. {setting.help}"
-    if setting.kind is Kind.SWITCH:
+    if setting.kind is SettingKind.SWITCH:
         return click.option(f"--{name}/--no-{name}", default=None, help=sentence)
     if setting.is_secret:  # never among the words of a command, which others can see
         sentence = f"{setting.label}, from a file. {setting.help}"
@@ -92,7 +94,7 @@ def first_whitelist(
 @setting_options
 @as_json
 @with_session
-def settings(session: Session, node: str, *, as_json: bool, **options: Any) -> None:
+def settings(session: ApiSession, node: str, *, as_json: bool, **options: Any) -> None:
     """Print a node's settings, or change some of them.
 
     A change restarts lnd, and you must unlock the wallet afterwards. Changes to --rest,
@@ -131,7 +133,7 @@ def settings(session: Session, node: str, *, as_json: bool, **options: Any) -> N
 @as_json
 @with_session
 def whitelist(
-    session: Session,
+    session: ApiSession,
     node: str,
     addresses: tuple[str, ...],
     *,

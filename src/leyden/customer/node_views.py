@@ -15,7 +15,7 @@ from leyden.base.cli.output import (
     print_rows,
 )
 from leyden.customer.completion import node_argument
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.schemas.node_access import ConnectAnswer
 
 
@@ -33,7 +33,7 @@ from leyden.schemas.node_access import ConnectAnswer
 @as_json
 @with_session
 def logs(
-    session: Session, node: str, *, lines: int, follow: bool, as_json: bool
+    session: ApiSession, node: str, *, lines: int, follow: bool, as_json: bool
 ) -> None:
     """Print the last lines of lnd's log.
 
@@ -59,8 +59,8 @@ def added(before: list[str], now: list[str]) -> list[str]:
     """Return the lines that follow those that were seen before."""
     for end in range(len(now), 0, -1):
         if now[end - 1] == before[-1:][0] if before else False:
-            seen = now[:end][-len(before) :]
-            if seen == before[-len(seen) :]:
+            overlap = now[:end][-len(before) :]
+            if overlap == before[-len(overlap) :]:
                 return now[end:]
     return now
 
@@ -69,7 +69,7 @@ def added(before: list[str], now: list[str]) -> list[str]:
 @node_argument
 @as_json
 @with_session
-def connect(session: Session, node: str, *, as_json: bool) -> None:
+def connect(session: ApiSession, node: str, *, as_json: bool) -> None:
     """Print a node's connection details, with ready-to-use commands.
 
     \b
@@ -113,7 +113,7 @@ def _called(way: ConnectAnswer, address: str) -> str:
 @node_argument
 @as_json
 @with_session
-def metrics(session: Session, node: str, *, as_json: bool) -> None:
+def metrics(session: ApiSession, node: str, *, as_json: bool) -> None:
     """Print a node's resource usage and traffic.
 
     \b
@@ -136,7 +136,7 @@ def metrics(session: Session, node: str, *, as_json: bool) -> None:
 @as_json
 @with_session
 def cert(
-    session: Session, node: str, *, renew: bool, out: Path | None, as_json: bool
+    session: ApiSession, node: str, *, renew: bool, out: Path | None, as_json: bool
 ) -> None:
     """Print the certificate chain that clients must trust, as PEM.
 
@@ -160,7 +160,7 @@ def cert(
 @click.command()
 @as_json
 @with_session
-def versions(session: Session, *, as_json: bool) -> None:
+def versions(session: ApiSession, *, as_json: bool) -> None:
     """List the available lnd versions, and the features each one drops.
 
     \b

@@ -7,7 +7,7 @@ import msgspec
 
 from leyden.base.cli.output import print_fields, print_json
 from leyden.customer.progress import waiting
-from leyden.customer.session import Session
+from leyden.customer.session import ApiSession
 from leyden.schemas.nodes import NodeAnswer, NodeItem
 
 UP: Final = ("waiting_init", "waiting_unlock", "running")
@@ -25,15 +25,15 @@ within_option = click.option(
 
 
 def until(
-    session: Session, node_id: str, statuses: tuple[str, ...], within_s: int
+    session: ApiSession, node_id: str, statuses: tuple[str, ...], within_s: int
 ) -> None:
     """Wait until the node has one of these statuses, with progress."""
-    with waiting("the node") as told:
+    with waiting("the node") as progress:
         session.client.nodes.wait(
             node_id,
             statuses,
             within_s=within_s,
-            told=lambda seen: told(how(seen)),
+            on_state=lambda node: progress(how(node)),
         )
 
 
@@ -43,7 +43,7 @@ def how(node: NodeAnswer) -> str:
 
 
 def print_result(
-    session: Session,
+    session: ApiSession,
     node: NodeItem,
     statuses: tuple[str, ...],
     within_s: int,

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import as_json, plain, print_fields, print_json, print_rows
 from leyden.customer import node_commands, node_settings, node_views
 from leyden.customer.completion import node_argument
@@ -17,11 +17,11 @@ from leyden.customer.node_waiting import (
     wait_option,
     within_option,
 )
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.customer.webhook import webhook
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def nodes() -> None:
     """Create, view and control Lightning nodes.
 
@@ -44,7 +44,7 @@ for each in (
 @nodes.command("list")
 @as_json
 @with_session
-def list_(session: Session, *, as_json: bool) -> None:
+def list_(session: ApiSession, *, as_json: bool) -> None:
     """List all nodes, oldest first.
 
     \b
@@ -110,7 +110,7 @@ def list_(session: Session, *, as_json: bool) -> None:
 @as_json
 @with_session
 def create(
-    session: Session,
+    session: ApiSession,
     name: str,
     *,
     network: str,
@@ -156,7 +156,7 @@ def create(
 @node_argument
 @as_json
 @with_session
-def show(session: Session, node: str, *, as_json: bool) -> None:
+def show(session: ApiSession, node: str, *, as_json: bool) -> None:
     """Print a node with its settings and activity.
 
     \b

@@ -11,7 +11,7 @@ import segno
 from leyden.base.cli import exit_codes
 from leyden.base.cli.output import print_fields, print_json
 from leyden.customer.progress import waiting
-from leyden.customer.session import Session
+from leyden.customer.session import ApiSession
 from leyden.schemas.flow import OrderAnswer
 
 UNPAID = "waiting_payment"
@@ -60,7 +60,7 @@ _PLAYED = {
 
 
 def wait_for(
-    session: Session,
+    session: ApiSession,
     order_id: str,
     wanted: Sequence[str],
     within_s: int,
@@ -77,15 +77,15 @@ def wait_for(
         for each in wanted
         for later in (_WAY[_WAY.index(each) :] if each in _WAY else (each,))
     }
-    with waiting("the order") as told:
+    with waiting("the order") as progress:
         found = session.client.flow.wait(
             order_id,
             (*further, *_ENDED),
             within_s=within_s,
-            told=lambda seen: told(
-                f"{seen.status}, {seen.amount_due:,} sat to pay"
-                if seen.status == UNPAID
-                else seen.status
+            on_state=lambda order: progress(
+                f"{order.status}, {order.amount_due:,} sat to pay"
+                if order.status == UNPAID
+                else order.status
             ),
         )
     tell(found, as_json=as_json)

@@ -11,9 +11,9 @@ import click
 import msgspec
 
 from leyden.base.cli import exit_codes
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import as_json, print_json, print_rows
-from leyden.base.cli.secrets import asked_for
+from leyden.base.cli.secrets import prompted
 from leyden.base.files import unreadable, write_private
 from leyden.client import ApiError, Client
 from leyden.client.wire import Server, address
@@ -44,7 +44,7 @@ class Profiles(msgspec.Struct, frozen=True, kw_only=True):
     profiles: dict[str, Profile] = {}
 
 
-def place(environment: Mapping[str, str] = os.environ) -> Path:
+def file_path(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the path of the profiles file."""
     config = environment.get("XDG_CONFIG_HOME", "")
     home = environment.get("HOME", "")
@@ -54,7 +54,7 @@ def place(environment: Mapping[str, str] = os.environ) -> Path:
 
 def load() -> Profiles:
     """Load the profiles; there are none without a file."""
-    path = place()
+    path = file_path()
     try:
         return msgspec.json.decode(path.read_bytes(), type=Profiles)
     except FileNotFoundError:
@@ -65,21 +65,23 @@ def load() -> Profiles:
 
 def find(name: str) -> Profile:
     """Return the profile of this name."""
-    kept = load().profiles
-    if name not in kept:
-        known = ", ".join(sorted(kept))
-        how = f"choose one of {known}" if kept else "see `leyden profile add --help`"
+    profiles = load().profiles
+    if name not in profiles:
+        known = ", ".join(sorted(profiles))
+        how = (
+            f"choose one of {known}" if profiles else "see `leyden profile add --help`"
+        )
         raise SetupError(f"no profile {name!r}; {how}")
-    return kept[name]
+    return profiles[name]
 
 
-def _save(kept: Profiles) -> None:
-    path = place()
+def _save(profiles: Profiles) -> None:
+    path = file_path()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(path, msgspec.json.format(msgspec.json.encode(kept)) + b"\n")
+    write_private(path, msgspec.json.format(msgspec.json.encode(profiles)) + b"\n")
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def profile() -> None:
     """Manage profiles: platforms' URLs and your API keys.
 
@@ -129,9 +131,9 @@ def add(
         if gateway:
             address(gateway)
         authority = ca_file.read_text() if ca_file else ""
-        key = asked_for("API key", file=key_file, variable="LEYDEN_KEY")
+        key = prompted("API key", file=key_file, variable="LEYDEN_KEY")
         with Client(url, key, authority=authority, connect=connect) as client:
-            told = client.key()
+            own_key = client.key()
     except ApiError as error:
         refused = error.status == _UNAUTHORIZED
         said = f"{url} rejected this key" if refused else error.message
@@ -141,16 +143,18 @@ def add(
     made = Profile(
         url=url,
         key=key,
-        organization=told.organization_id,
+        organization=own_key.organization_id,
         authority=authority,
         connect=connect,
         gateway=gateway,
     )
-    kept = load()
+    profiles = load()
     _save(
-        Profiles(current=kept.current or name, profiles={**kept.profiles, name: made})
+        Profiles(
+            current=profiles.current or name, profiles={**profiles.profiles, name: made}
+        )
     )
-    print(f"{name}: {told.organization_name}, key {told.key_name!r}")
+    print(f"{name}: {own_key.organization_name}, key {own_key.key_name!r}")
 
 
 @profile.command()
@@ -174,15 +178,15 @@ def list_(*, as_json: bool) -> None:
     \b
     leyden profile list
     """
-    kept = load()
+    profiles = load()
     rows = [
         {
             "name": name,
             "url": each.url,
             "organization": each.organization,
-            "current": "yes" if name == kept.current else "",
+            "current": "yes" if name == profiles.current else "",
         }
-        for name, each in sorted(kept.profiles.items())
+        for name, each in sorted(profiles.profiles.items())
     ]
     if as_json:
         print_json({"profiles": rows})
@@ -199,8 +203,8 @@ def remove(name: str) -> None:
     leyden profile remove work
     """
     find(name)
-    kept = load()
-    left = {each: one for each, one in kept.profiles.items() if each != name}
-    current = kept.current if kept.current in left else ""
+    profiles = load()
+    left = {each: one for each, one in profiles.profiles.items() if each != name}
+    current = profiles.current if profiles.current in left else ""
     _save(Profiles(current=current, profiles=left))
     print(f"{name} is removed; its key stays valid until you revoke it")

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 import click
 from rich.console import Console
 
-Told = Callable[[str], object]
+Progress = Callable[[str], object]
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[Told]:
+def waiting(what: str) -> Iterator[Progress]:
     """Yield a progress callback; render the message and the time waited.
 
     On a terminal one line is updated; elsewhere each new message is a line.

@@ -3,13 +3,13 @@
 import click
 
 from leyden.base.cli.output import as_json, print_json, print_rows
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 
 
 @click.command()
 @as_json
 @with_session
-def quotas(session: Session, *, as_json: bool) -> None:
+def quotas(session: ApiSession, *, as_json: bool) -> None:
     """Print your organization's quotas and their usage.
 
     \b

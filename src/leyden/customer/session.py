@@ -46,10 +46,10 @@ _WHERE = {
 def _profile_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Return completions for the names of profiles; none if they cannot be read."""
     try:
-        kept = profiles.load().profiles
+        profiles_ = profiles.load().profiles
     except LeydenError:
         return []
-    return [name for name in sorted(kept) if name.startswith(incomplete)]
+    return [name for name in sorted(profiles_) if name.startswith(incomplete)]
 
 
 profile_option = click.option(
@@ -62,7 +62,7 @@ profile_option = click.option(
 )
 
 
-class Session(Struct, frozen=True, kw_only=True):
+class ApiSession(Struct, frozen=True, kw_only=True):
     """An API client with the profile of its platform."""
 
     client: Client
@@ -109,16 +109,16 @@ def chosen(name: str) -> Profile:
     if url or key:
         missing = "LEYDEN_KEY" if url else "LEYDEN_URL"
         raise exit_codes.Refusal(f"{missing} is not set; {_HOW}", status=401)
-    kept = profiles.load()
-    if kept.current:
-        return profiles.find(kept.current)
+    profiles_ = profiles.load()
+    if profiles_.current:
+        return profiles.find(profiles_.current)
     if (here := _from_home()) is not None:
         return here
     raise exit_codes.Refusal(f"no platform configured: {_HOW}", status=401)
 
 
 @contextmanager
-def opened(name: str) -> Iterator[Session]:
+def opened(name: str) -> Iterator[ApiSession]:
     """Open a session; errors raised in the block get a next step."""
     profile = chosen(name)
     if not (profile.key.isascii() and profile.key.isprintable()):
@@ -140,7 +140,7 @@ def opened(name: str) -> Iterator[Session]:
         raise SetupError(f"{profile.url}: {error}") from None
     with client:
         try:
-            yield Session(client=client, profile=profile)
+            yield ApiSession(client=client, profile=profile)
         except ApiError as error:
             raise exit_codes.Refusal(
                 _with_next_step(error, profile), status=error.status
@@ -224,9 +224,9 @@ def home_here() -> Path:
 
 def _from_home() -> Profile | None:
     """Return the profile that `leyden up` wrote, or None."""
-    place = home_here() / "dev.json"
+    file = home_here() / "dev.json"
     try:
-        here = msgspec.json.decode(place.read_bytes(), type=_Here)
+        here = msgspec.json.decode(file.read_bytes(), type=_Here)
         authority = Path(here.ca_path).read_text()
     except (OSError, msgspec.MsgspecError):
         return None

@@ -7,16 +7,16 @@ import click
 import msgspec
 
 from leyden.base.cli.formats import format_option
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import (
     as_json,
-    most_option,
+    limit_option,
     print_json,
     print_list,
     print_one,
 )
 from leyden.customer.delivery_output import print_deliveries, print_delivery
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 
 _subscription = click.argument("subscription_id", metavar="ID")
 _type = click.option(
@@ -27,7 +27,7 @@ _type = click.option(
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def subscriptions() -> None:
     """Send your organization's events to webhook endpoints."""
 
@@ -35,7 +35,7 @@ def subscriptions() -> None:
 @subscriptions.command(name="list")
 @as_json
 @with_session
-def list_(session: Session, *, as_json: bool) -> None:
+def list_(session: ApiSession, *, as_json: bool) -> None:
     """List subscriptions.
 
     \b
@@ -58,7 +58,7 @@ def list_(session: Session, *, as_json: bool) -> None:
 @as_json
 @with_session
 def create(
-    session: Session,
+    session: ApiSession,
     url: str,
     types: tuple[str, ...],
     description: str,
@@ -85,7 +85,7 @@ def create(
 @_subscription
 @as_json
 @with_session
-def show(session: Session, subscription_id: str, *, as_json: bool) -> None:
+def show(session: ApiSession, subscription_id: str, *, as_json: bool) -> None:
     """Print a subscription.
 
     \b
@@ -107,7 +107,7 @@ def show(session: Session, subscription_id: str, *, as_json: bool) -> None:
 @as_json
 @with_session
 def change(
-    session: Session,
+    session: ApiSession,
     subscription_id: str,
     url: str | None,
     types: tuple[str, ...],
@@ -136,7 +136,7 @@ def change(
 @subscriptions.command()
 @_subscription
 @with_session
-def delete(session: Session, subscription_id: str) -> None:
+def delete(session: ApiSession, subscription_id: str) -> None:
     """Delete a subscription and its delivery history.
 
     \b
@@ -151,7 +151,9 @@ def delete(session: Session, subscription_id: str) -> None:
 @click.option("--type", "type_", default="", help="Type of the test event.")
 @as_json
 @with_session
-def test(session: Session, subscription_id: str, type_: str, *, as_json: bool) -> None:
+def test(
+    session: ApiSession, subscription_id: str, type_: str, *, as_json: bool
+) -> None:
     """Send a test event now, and print the response.
 
     \b
@@ -164,18 +166,20 @@ def test(session: Session, subscription_id: str, type_: str, *, as_json: bool) -
 
 @subscriptions.command()
 @_subscription
-@most_option(20, 10_000)
+@limit_option(20, 10_000)
 @as_json
 @with_session
 def deliveries(
-    session: Session, subscription_id: str, *, most: int, as_json: bool
+    session: ApiSession, subscription_id: str, *, limit: int, as_json: bool
 ) -> None:
     """List a subscription's deliveries, newest first.
 
     \b
     leyden subscriptions deliveries ID -n 50
     """
-    found = list(islice(session.client.subscriptions.deliveries(subscription_id), most))
+    found = list(
+        islice(session.client.subscriptions.deliveries(subscription_id), limit)
+    )
     if as_json:
         print_json({"deliveries": found})
         return
@@ -188,7 +192,7 @@ def deliveries(
 @as_json
 @with_session
 def redeliver(
-    session: Session, subscription_id: str, delivery_id: str, *, as_json: bool
+    session: ApiSession, subscription_id: str, delivery_id: str, *, as_json: bool
 ) -> None:
     """Redeliver an event now, with the same id.
 
@@ -209,7 +213,7 @@ def redeliver(
 @as_json
 @with_session
 def resend(
-    session: Session, subscription_id: str, after: str, *, as_json: bool
+    session: ApiSession, subscription_id: str, after: str, *, as_json: bool
 ) -> None:
     """Resend all events after an event, in order and with the same ids.
 
@@ -224,7 +228,7 @@ def resend(
 @_subscription
 @as_json
 @with_session
-def rotate(session: Session, subscription_id: str, *, as_json: bool) -> None:
+def rotate(session: ApiSession, subscription_id: str, *, as_json: bool) -> None:
     """Create a new secret; the old one also signs for one more day.
 
     \b

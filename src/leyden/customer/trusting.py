@@ -12,11 +12,11 @@ from leyden.base import settings
 from leyden.base.cli.output import as_json, print_json, print_rows
 from leyden.base.rules.times import utc_now
 from leyden.customer.trust import fetching, manual_steps, nss
-from leyden.customer.trust.base import Did, Outcome, Store
+from leyden.customer.trust.base import Did, StoreOutcome, TrustStore
 from leyden.customer.trust.manual_steps import ByHand
 from leyden.customer.trust.root import (
-    Remembered,
     Root,
+    TrustedRoots,
     check_time,
     is_fingerprint,
     read,
@@ -157,7 +157,7 @@ def _root(home: Path | None, url: str | None, file: Path | None) -> Root:
         ) from None
 
 
-def _trusted(kept: Sequence[Root], domain: str | None, home: Path | None) -> Root:
+def _trusted(roots: Sequence[Root], domain: str | None, home: Path | None) -> Root:
     """Choose what to remove: what was trusted under that name."""
     if domain is None:
         try:
@@ -165,16 +165,16 @@ def _trusted(kept: Sequence[Root], domain: str | None, home: Path | None) -> Roo
         except SetupError:
             here = None
         named = here.domain if here else None
-        found = [each for each in kept if named is None or each.domain == named]
+        found = [each for each in roots if named is None or each.domain == named]
         if here and not found:
             return here
     else:
-        found = [each for each in kept if each.domain == domain.lower()]
+        found = [each for each in roots if each.domain == domain.lower()]
     if len(found) == 1:
         return found[0]
-    if not kept:
+    if not roots:
         raise SetupError("this machine trusts no platform: nothing to remove")
-    domains = ", ".join(each.domain for each in kept)
+    domains = ", ".join(each.domain for each in roots)
     raise SetupError(
         f"DOMAIN: name the platform to remove; trusted on this machine: {domains}"
     )
@@ -192,12 +192,12 @@ def _data() -> Path:
     return Path(given) if given.startswith("/") else Path.home() / ".local" / "share"
 
 
-def _remembered() -> Remembered:
-    return Remembered(_data())
+def _remembered() -> TrustedRoots:
+    return TrustedRoots(_data())
 
 
-def _stores(which: str, source: Path) -> list[Store]:
-    found: list[Store] = []
+def _stores(which: str, source: Path) -> list[TrustStore]:
+    found: list[TrustStore] = []
     if which != "browsers":
         found.append(SystemStore(source, asks=sys.stdin.isatty()))
     if which != "system":
@@ -234,7 +234,7 @@ def _tell_by_hand(typed: ByHand, do: str, *, undo: str, as_json: bool) -> NoRetu
     sys.exit(1)
 
 
-def _tell(root: Root, outcomes: Sequence[Outcome], *, as_json: bool) -> None:
+def _tell(root: Root, outcomes: Sequence[StoreOutcome], *, as_json: bool) -> None:
     """Print what was done where, and what is left to do."""
     failed = any(each.did is Did.FAILED for each in outcomes)
     in_browsers = [each for each in outcomes if each.store != SystemStore.label]

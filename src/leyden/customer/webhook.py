@@ -5,20 +5,20 @@ from itertools import islice
 import click
 import msgspec
 
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import (
     as_json,
-    most_option,
+    limit_option,
     print_fields,
     print_json,
     print_one,
 )
 from leyden.customer.completion import node_argument
 from leyden.customer.delivery_output import print_deliveries, print_delivery
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def webhook() -> None:
     """Set a node's webhook URL, test it, and list deliveries."""
 
@@ -28,7 +28,7 @@ def webhook() -> None:
 @click.argument("url")
 @as_json
 @with_session
-def set(session: Session, node: str, url: str, *, as_json: bool) -> None:  # noqa: A001
+def set(session: ApiSession, node: str, url: str, *, as_json: bool) -> None:  # noqa: A001
     """Send the node's status events to URL; "" disables the webhook.
 
     Prints the secret, which your endpoint must verify. lnd does not restart.
@@ -50,7 +50,7 @@ def set(session: Session, node: str, url: str, *, as_json: bool) -> None:  # noq
 @node_argument
 @as_json
 @with_session
-def show(session: Session, node: str, *, as_json: bool) -> None:
+def show(session: ApiSession, node: str, *, as_json: bool) -> None:
     """Print a node's webhook URL, its secret and its delivery status.
 
     \b
@@ -77,7 +77,7 @@ def show(session: Session, node: str, *, as_json: bool) -> None:
 )
 @as_json
 @with_session
-def test(session: Session, node: str, status: str | None, *, as_json: bool) -> None:
+def test(session: ApiSession, node: str, status: str | None, *, as_json: bool) -> None:
     """Send a test event now, and print the response.
 
     \b
@@ -91,10 +91,10 @@ def test(session: Session, node: str, status: str | None, *, as_json: bool) -> N
 
 @webhook.command()
 @node_argument
-@most_option(20, 10_000)
+@limit_option(20, 10_000)
 @as_json
 @with_session
-def deliveries(session: Session, node: str, *, most: int, as_json: bool) -> None:
+def deliveries(session: ApiSession, node: str, *, limit: int, as_json: bool) -> None:
     """List deliveries, newest first.
 
     \b
@@ -102,7 +102,7 @@ def deliveries(session: Session, node: str, *, most: int, as_json: bool) -> None
     """
     node_id = session.node(node).node_id
     page = session.client.webhooks.page(node_id, limit=1)
-    found = list(islice(session.client.webhooks.deliveries(node_id), most))
+    found = list(islice(session.client.webhooks.deliveries(node_id), limit))
     if as_json:
         print_json({"receiver": page.receiver, "deliveries": found})
         return
@@ -116,7 +116,9 @@ def deliveries(session: Session, node: str, *, most: int, as_json: bool) -> None
 @click.argument("delivery_id")
 @as_json
 @with_session
-def redeliver(session: Session, node: str, delivery_id: str, *, as_json: bool) -> None:
+def redeliver(
+    session: ApiSession, node: str, delivery_id: str, *, as_json: bool
+) -> None:
     """Redeliver an event now.
 
     \b
@@ -132,7 +134,7 @@ def redeliver(session: Session, node: str, delivery_id: str, *, as_json: bool) -
 @node_argument
 @as_json
 @with_session
-def rotate(session: Session, node: str, *, as_json: bool) -> None:
+def rotate(session: ApiSession, node: str, *, as_json: bool) -> None:
     """Create a new secret; the old one also signs for one more day.
 
     \b

@@ -29,14 +29,14 @@ from leyden.events.rules.deliveries import (
     PATIENCE,
     RETRIES,
     Answer,
+    DeliveryState,
     Message,
-    State,
     Verdict,
     judge,
 )
 from leyden.events.rules.webhook_urls import USUAL, Allowed
 from leyden.events.rules.webhooks import signature_headers
-from leyden.events.webhooks.base import Connection, Sender
+from leyden.events.webhooks.base import ReceiverConnection, Sender
 from leyden.values import Struct, field, replace
 
 _DELIVERY: Final = Histogram(
@@ -52,7 +52,7 @@ RETIRED = "webhooks"  # a kind of task of the release before this one
 _FORGET_EVERY = timedelta(hours=1)
 _FORGOTTEN_AT_ONCE = 500
 # A run ends after so many events, or so long: the URL may have changed.
-_MOST_EVENTS = 50
+_MAX_EVENTS = 50
 _LONGEST_RUN = timedelta(seconds=10)
 # Concurrent runs; an organization may have at most half of them, and further runs of
 # it are rescheduled for a moment later.
@@ -67,7 +67,7 @@ class DispatcherSettings(Struct, frozen=True, kw_only=True):
     patience: timedelta = PATIENCE
     # A replaced secret signs beside the new one for this long.
     old_secret_signs: timedelta = timedelta(days=1)
-    kept: timedelta = timedelta(days=30)
+    keeps_deliveries: timedelta = timedelta(days=30)
     allowed: Allowed = USUAL
 
 
@@ -78,10 +78,10 @@ class Dispatcher(Struct, frozen=True, kw_only=True):
     sealer: Sealer
     sender: Sender
     clock: Clock
-    luck: Callable[[], float] = random.random
+    jitter: Callable[[], float] = random.random
     rules: DispatcherSettings = field(default_factory=DispatcherSettings)
     concurrency: Concurrency = field(default_factory=lambda: Concurrency(AT_ONCE))
-    by_hand: ManualLimit = field(default_factory=ManualLimit)
+    manual_limit: ManualLimit = field(default_factory=ManualLimit)
 
 
 async def deliver(dispatcher: Dispatcher, due: ClaimedTask) -> None:
@@ -110,9 +110,9 @@ async def _run_next(
         return
     until = begun + _LONGEST_RUN
     secrets = open_secrets(dispatcher, receiver, now=begun)
-    url = place_of(dispatcher, receiver)
+    url = url_of(dispatcher, receiver)
     async with dispatcher.sender.open(url, receiver.organization_id) as line:
-        for _ in range(_MOST_EVENTS):
+        for _ in range(_MAX_EVENTS):
             if event.due > begun or begun > until:
                 break
             answer = await send(line, receiver, secrets, event, now=begun)
@@ -144,10 +144,10 @@ async def prune(dispatcher: Dispatcher, due: ClaimedTask) -> None:
     now = dispatcher.clock()
     async with due.transaction() as tx:
         forgotten = await tx.subscription_deliveries.prune(
-            before=now - dispatcher.rules.kept, most=_FORGOTTEN_AT_ONCE
+            before=now - dispatcher.rules.keeps_deliveries, limit=_FORGOTTEN_AT_ONCE
         )
         full = forgotten == _FORGOTTEN_AT_ONCE
-        for node_id in await tx.retired_webhooks.nodes(most=_FORGOTTEN_AT_ONCE):
+        for node_id in await tx.retired_webhooks.nodes(limit=_FORGOTTEN_AT_ONCE):
             await tx.tasks.put(RETIRED, node_id, due=now)
         await due.reschedule(tx, due=now if full else now + _FORGET_EVERY)
 
@@ -163,7 +163,7 @@ async def retire(dispatcher: Dispatcher, due: ClaimedTask) -> None:
 
 
 async def send(
-    line: Connection,
+    line: ReceiverConnection,
     to: Subscription,
     secrets: list[str],
     event: Message,
@@ -200,7 +200,7 @@ async def record(
     if not answer.is_success:
         present = await pending.find(tx, receiver.task, receiver.id)
         if present is not None and is_moved(receiver, present):
-            again = Verdict(state=State.PENDING, due=dispatcher.clock())
+            again = Verdict(state=DeliveryState.PENDING, due=dispatcher.clock())
             await pending.settle(tx, receiver, event, answer, again, at=at)
             return present
     verdict = judge(
@@ -209,14 +209,14 @@ async def record(
         created=event.created,
         now=dispatcher.clock(),
         failing_since=receiver.failing_since,
-        luck=dispatcher.luck(),
+        jitter=dispatcher.jitter(),
         retries=dispatcher.rules.retries,
         patience=dispatcher.rules.patience,
     )
     await pending.settle(tx, receiver, event, answer, verdict, at=at)
     _log_outcome(receiver, event, answer, verdict)
-    is_first = event.state is State.PENDING and not event.test
-    if verdict.state is State.DELIVERED and is_first:
+    is_first = event.state is DeliveryState.PENDING and not event.test
+    if verdict.state is DeliveryState.DELIVERED and is_first:
         _DELIVERY.observe((dispatcher.clock() - event.created).total_seconds())
     since = None if answer.is_success else receiver.failing_since or at
     pause = None if answer.is_success else verdict.pause or receiver.pause
@@ -229,11 +229,11 @@ async def record(
     return replace(receiver, failing_since=since, pause=pause)
 
 
-def place_of(dispatcher: Dispatcher, receiver: Subscription) -> str:
+def url_of(dispatcher: Dispatcher, receiver: Subscription) -> str:
     """Return the URL to send to, which may be a secret."""
-    if receiver.sealed_place is None:
+    if receiver.sealed_endpoint is None:
         return receiver.url
-    sealed, purpose = receiver.sealed_place
+    sealed, purpose = receiver.sealed_endpoint
     return dispatcher.sealer.open(sealed, purpose=purpose).decode()
 
 
@@ -251,18 +251,18 @@ def open_secrets(
 
 def is_moved(before: Subscription, after: Subscription) -> bool:
     """Return whether the receiver has another URL."""
-    return (before.url, before.sealed_place) != (after.url, after.sealed_place)
+    return (before.url, before.sealed_endpoint) != (after.url, after.sealed_endpoint)
 
 
 def _log_outcome(
     receiver: Subscription, event: Message, answer: Answer, verdict: Verdict
 ) -> None:
-    if verdict.state is State.DELIVERED:
+    if verdict.state is DeliveryState.DELIVERED:
         return  # kept with its attempts; a line each would be most of the log
     webhook, why = event.id, answer.error or answer.status
     extra = {**receiver.named, "type": event.type, "webhook": webhook, "why": why}
     match verdict.state:
-        case State.PENDING:
+        case DeliveryState.PENDING:
             again = verdict.due.isoformat(timespec="seconds")
             log.info("webhook failed", extra={**extra, "again": again})
         case _:

@@ -32,14 +32,14 @@ from leyden.events.rows.subscriptions import Subscription
 from leyden.events.rules.cursors import Cursor
 from leyden.events.rules.deliveries import Pause
 from leyden.events.rules.emails import Email
-from leyden.events.rules.events import ALARMS, INSTALLATION, TYPES, KeptEvent, visible
+from leyden.events.rules.events import ALARMS, INSTALLATION, TYPES, StoredEvent, visible
 from leyden.events.rules.sentences import sentence
 from leyden.schemas.events import facts
 from leyden.values import Struct
 
 _HOUR: Final = timedelta(hours=1)
-_MOST_EVENTS: Final = 500  # of one email
-_MOST_SENTENCES: Final = 30  # then they are counted by type
+_MAX_EVENTS: Final = 500  # of one email
+_MAX_SENTENCES: Final = 30  # then they are counted by type
 SUFFIX: Final = "E"  # at the end of the id of a person's subscription
 _UNSUBSCRIBE: Final = "unsubscribe"
 
@@ -51,7 +51,7 @@ class Ready(Struct, frozen=True, kw_only=True):
 
     to: Subscription
     own: EmailSubscription
-    events: Sequence[KeptEvent]
+    events: Sequence[StoredEvent]
     has_more: bool
 
     def hour(self, now: datetime) -> tuple[datetime, int]:
@@ -124,8 +124,8 @@ async def _sent(due: ClaimedTask, ready: Ready, *, now: datetime) -> None:
     async with due.transaction() as tx:
         # The task before its row, as the dispatcher locks them.
         await tx.tasks.lock(due.claim)
-        place = await tx.subscriptions.lock(ready.to.id)
-        if place.position == ready.to.position:  # else they have chosen anew
+        subscription = await tx.subscriptions.lock(ready.to.id)
+        if subscription.position == ready.to.position:  # else they have chosen anew
             await tx.subscriptions.move(ready.to.id, last, attempts=0, due=now)
         await tx.email_subscriptions.count_sent(
             ready.to.id, hour_began=began, hour_sent=sent + 1
@@ -155,7 +155,7 @@ async def _next(
     after = Cursor(to.position, "")
     while True:
         part = await event_log.read(
-            reader, to.organization_id, types, after=after, most=_MOST_EVENTS
+            reader, to.organization_id, types, after=after, limit=_MAX_EVENTS
         )
         if part.events or not part.has_more:
             break
@@ -187,9 +187,9 @@ async def _email(emailing: Emailing, ready: Ready) -> Email:
     lines = [
         *(
             f"{to_iso(each.created)}  {_sentence(each)}"
-            for each in events[:_MOST_SENTENCES]
+            for each in events[:_MAX_SENTENCES]
         ),
-        *_counted(events[_MOST_SENTENCES:]),
+        *_counted(events[_MAX_SENTENCES:]),
     ]
     text = (
         "\n".join(lines)
@@ -206,11 +206,11 @@ async def _email(emailing: Emailing, ready: Ready) -> Email:
     )
 
 
-def _sentence(event: KeptEvent) -> str:
+def _sentence(event: StoredEvent) -> str:
     return sentence(event.type, facts(event.data))
 
 
-def _counted(events: Sequence[KeptEvent]) -> list[str]:
+def _counted(events: Sequence[StoredEvent]) -> list[str]:
     if not events:
         return []
     kinds = Counter(each.type for each in events)
@@ -232,8 +232,8 @@ async def _failed(
     log.info("email not sent", extra={"subscription": to.id, "why": str(error)})
     async with due.transaction() as tx:
         await tx.tasks.lock(due.claim)
-        place = await tx.subscriptions.lock(to.id)
-        if (place.position, place.attempts) != (to.position, to.attempts):
+        subscription = await tx.subscriptions.lock(to.id)
+        if (subscription.position, subscription.attempts) != (to.position, to.attempts):
             # They have chosen anew, or another address, which has refused nothing.
             await due.reschedule(tx, due=now)
             return

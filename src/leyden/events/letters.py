@@ -60,10 +60,10 @@ async def queue(
     counted = {f"{letter.kind} to {to}": _PER_ADDRESS} if is_limited else {}
     if organization_id:
         counted[f"of {organization_id}"] = _PER_ORGANIZATION
-    for what, most in counted.items():
+    for what, limit in counted.items():
         who = sealer.digest(what.encode(), purpose=_COUNTED)
         count, _ = await tx.sessions.count_failure(who, now=now, within=_HOUR)
-        if count > most:
+        if count > limit:
             return False
     id_ = new_id()
     await tx.emails.add(
@@ -103,7 +103,7 @@ async def send(emailing: Emailing, due: ClaimedTask) -> None:
         try:
             await emailing.send(_email(emailing, waiting, letter))
         except EmailRefused as error:
-            await _failed(emailing, due, waiting, error, most=REFUSALS)
+            await _failed(emailing, due, waiting, error, limit=REFUSALS)
         except EmailAway as error:
             await _failed(emailing, due, waiting, error)
         else:
@@ -115,9 +115,9 @@ def link_digest(sealer: Sealer, word: str) -> bytes:
     return sealer.digest(word.encode(), purpose=LINK)
 
 
-def password_digest(sealer: Sealer, kept: str | None) -> bytes:
+def password_digest(sealer: Sealer, password_hash: str | None) -> bytes:
     """Return the digest by which a change of the password is noticed."""
-    return sealer.digest((kept or "").encode(), purpose=PASSWORD)
+    return sealer.digest((password_hash or "").encode(), purpose=PASSWORD)
 
 
 def _email(emailing: Emailing, waiting: WaitingEmail, letter: Letter) -> Email:
@@ -137,14 +137,14 @@ async def _is_for_somebody(
     found = await emailing.database.reader.people.password(waiting.address)
     if found is None:
         return False
-    person, kept = found
+    person, password_hash = found
     link = EmailLink(
         digest=link_digest(emailing.sealer, letter.facts["word"]),
         kind=LinkKind.RESET,
         user_id=person.id,
         address=waiting.address,
         browser=bytes.fromhex(letter.facts["browser"]),
-        password=password_digest(emailing.sealer, kept),
+        password=password_digest(emailing.sealer, password_hash),
         created=waiting.created,
         expires=waiting.expires,
     )
@@ -160,11 +160,11 @@ async def _failed(
     waiting: WaitingEmail,
     error: Exception,
     *,
-    most: int | None = None,
+    limit: int | None = None,
 ) -> None:
     attempts = waiting.attempts + 1
     again = emailing.clock() + retry_after(attempts)
-    if attempts == most or again >= waiting.expires:
+    if attempts == limit or again >= waiting.expires:
         await _end(due, waiting, why=str(error))
         return
     log.info("email not sent yet", extra={"email": waiting.id, "why": str(error)})

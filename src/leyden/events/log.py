@@ -12,10 +12,10 @@ from leyden.base.http import turns
 from leyden.base.rules.times import Clock, to_iso
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Expired, Malformed
-from leyden.events.rows.events import Page, event_of
+from leyden.events.rows.events import EventPage, event_of
 from leyden.events.rules import cursors
 from leyden.events.rules.cursors import Cursor
-from leyden.events.rules.events import KeptEvent
+from leyden.events.rules.events import StoredEvent
 from leyden.schemas.events import LoggedEvent, facts
 from leyden.values import Struct
 
@@ -30,15 +30,15 @@ _WINDOWS: Final = 20
 encode = msgspec.json.Encoder().encode
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class LogPart(Struct, frozen=True, kw_only=True):
     """Some events, the cursor after them, and whether there are more at once."""
 
-    events: list[KeptEvent]
+    events: list[StoredEvent]
     cursor: Cursor
     has_more: bool
 
 
-def item(event: KeptEvent) -> LoggedEvent:
+def item(event: StoredEvent) -> LoggedEvent:
     """Return an event as readers and subscriptions get it."""
     return LoggedEvent(
         id=event.id,
@@ -61,7 +61,7 @@ async def end_without(
     """Return the number of the newest event; None if one of these types is waiting."""
     cursor = Cursor(after, "")
     while True:
-        part = await read(reader, organization_id, types, after=cursor, most=1)
+        part = await read(reader, organization_id, types, after=cursor, limit=1)
         if part.events:
             return None
         cursor = Cursor(part.cursor.number, "")
@@ -75,8 +75,8 @@ async def read(
     types: Collection[str],
     *,
     after: Cursor | None,
-    most: int,
-) -> Part:
+    limit: int,
+) -> LogPart:
     """Return the next events of these types, oldest first.
 
     Without a cursor, and after one without a tag of which later events are kept no
@@ -92,19 +92,19 @@ async def read(
             types,
             after=begin.number,
             until=begin.number + _WINDOW,
-            most=most + 2,  # both ends, by which cursors are known
+            limit=limit + 2,  # both ends, by which cursors are known
         )
         if (start is None or not start.tag) and page.first > begin.number + 1:
             start = Cursor(page.first - 1, "")  # of an event that is gone
             continue
         if begin.tag:
             _check(page, begin)
-        part = _part(page, begin, types, most=most)
+        part = _part(page, begin, types, limit=limit)
         if part.events or not part.has_more:
             return part
         start = part.cursor
         await turns.take(organization_id)
-    return Part(events=[], cursor=start or cursors.START, has_more=True)
+    return LogPart(events=[], cursor=start or cursors.START, has_more=True)
 
 
 async def read_back(
@@ -113,8 +113,8 @@ async def read_back(
     types: Collection[str],
     *,
     before: Cursor | None,
-    most: int,
-) -> Part:
+    limit: int,
+) -> LogPart:
     """Return events of these types before a cursor, or the newest, newest first.
 
     The cursor returned leads further back, as far as there is more.
@@ -122,43 +122,45 @@ async def read_back(
     if before is None:
         newest = await end(reader, organization_id)
         before = Cursor(newest.number + 1, newest.tag)
-    found: list[KeptEvent] = []
+    found: list[StoredEvent] = []
     for _ in range(_WINDOWS):
         start = max(1, before.number - _WINDOW)
         first, more = await reader.events.page_back(
-            organization_id, types, start=start, before=before.number, most=most + 1
+            organization_id, types, start=start, before=before.number, limit=limit + 1
         )
         found += more
-        if len(found) > most:
-            last = found[most - 1]
+        if len(found) > limit:
+            last = found[limit - 1]
             cursor = cursors.parse(organization_id, last.id)
-            return Part(events=found[:most], cursor=cursor, has_more=True)
+            return LogPart(events=found[:limit], cursor=cursor, has_more=True)
         before = Cursor(start, before.tag)
         if start <= first:
-            return Part(events=found, cursor=before, has_more=False)
+            return LogPart(events=found, cursor=before, has_more=False)
         await turns.take(organization_id)
-    return Part(events=found, cursor=before, has_more=True)
+    return LogPart(events=found, cursor=before, has_more=True)
 
 
-def _part(page: Page, after: Cursor, types: Collection[str], *, most: int) -> Part:
+def _part(
+    page: EventPage, after: Cursor, types: Collection[str], *, limit: int
+) -> LogPart:
     found = [event_of(row) for row in page.rows]
     tags = {row[1]: row[2] for row in page.rows}
-    seen = [each for each in found if each.number > after.number]
-    wanted = [each for each in seen if each.type in types]
-    if len(wanted) > most or (seen and len(page.rows) == most + 2):
-        last = wanted[:most][-1].number
-        return Part(
-            events=wanted[:most], cursor=Cursor(last, tags[last]), has_more=True
+    newer = [each for each in found if each.number > after.number]
+    wanted = [each for each in newer if each.type in types]
+    if len(wanted) > limit or (newer and len(page.rows) == limit + 2):
+        last = wanted[:limit][-1].number
+        return LogPart(
+            events=wanted[:limit], cursor=Cursor(last, tags[last]), has_more=True
         )
-    if not seen:
-        return Part(events=[], cursor=after, has_more=False)
-    last = seen[-1].number
-    return Part(
+    if not newer:
+        return LogPart(events=[], cursor=after, has_more=False)
+    last = newer[-1].number
+    return LogPart(
         events=wanted, cursor=Cursor(last, tags[last]), has_more=last < page.last
     )
 
 
-def _check(page: Page, after: Cursor) -> None:
+def _check(page: EventPage, after: Cursor) -> None:
     """Raise if the cursor is not a place in the log from which nothing is missing."""
     if after.number > page.last:
         raise Malformed(
@@ -175,19 +177,19 @@ def _check(page: Page, after: Cursor) -> None:
 
 
 async def prune(
-    database: Database, due: ClaimedTask, *, kept: timedelta, clock: Clock
+    database: Database, due: ClaimedTask, *, keep_for: timedelta, clock: Clock
 ) -> None:
     """Delete events that are past retention; the newest of each log stays."""
     now = clock()
-    before = now - kept
+    before = now - keep_for
     aged = await database.reader.events.with_old_events(
-        before=before, most=_LOGS_AT_ONCE
+        before=before, limit=_LOGS_AT_ONCE
     )
     full = len(aged) == _LOGS_AT_ONCE
     for organization_id in aged:
         async with due.transaction() as tx:
             forgotten = await tx.events.delete(
-                organization_id, before=before, most=_FORGOTTEN_AT_ONCE
+                organization_id, before=before, limit=_FORGOTTEN_AT_ONCE
             )
         full = full or forgotten == _FORGOTTEN_AT_ONCE
     async with due.transaction() as tx:

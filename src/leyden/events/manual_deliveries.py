@@ -11,7 +11,7 @@ from leyden.base.rules.accounts import Scope
 from leyden.base.rules.times import to_iso, to_us
 from leyden.errors import Malformed, NotFound, TooMany
 from leyden.events import log
-from leyden.events.dispatchers import Dispatcher, open_secrets, place_of, record, send
+from leyden.events.dispatchers import Dispatcher, open_secrets, record, send, url_of
 from leyden.events.owned_subscriptions import (
     audit,
     confirm,
@@ -24,7 +24,7 @@ from leyden.events.pending import written
 from leyden.events.rows.subscription_deliveries import Sent
 from leyden.events.rows.subscriptions import Subscription
 from leyden.events.rules import cursors
-from leyden.events.rules.deliveries import TEST, Message, State
+from leyden.events.rules.deliveries import TEST, DeliveryState, Message
 from leyden.events.rules.events import types_of
 from leyden.schemas.events import LoggedEvent
 from leyden.values import replace
@@ -52,7 +52,7 @@ async def resend(
     reader = dispatcher.database.reader
     cursor = cursors.parse(organization_id, after) if after else None
     part = await log.read(
-        reader, organization_id, types_of(organization_id), after=cursor, most=1
+        reader, organization_id, types_of(organization_id), after=cursor, limit=1
     )
     first = part.events[0].number if part.events else part.cursor.number + 1
     async with dispatcher.database.transaction() as tx:
@@ -60,7 +60,7 @@ async def resend(
             tx, organization_id, subscription_id, scopes, actor=actor, now=now
         )
         at_s = now.timestamp()
-        dispatcher.by_hand.take(organization_id, before.url, at_s=at_s)
+        dispatcher.manual_limit.take(organization_id, before.url, at_s=at_s)
         await _count_resend(dispatcher, tx, before, now=now)
         position = min(before.position, first - 1)
         await tx.subscriptions.move(subscription_id, position, attempts=0, due=now)
@@ -75,7 +75,7 @@ async def deliveries(
     *,
     scopes: Collection[Scope],
     before: int | None,
-    most: int,
+    limit: int,
 ) -> tuple[Subscription, list[Sent]]:
     """Return a subscription, and a page of what it was sent, newest first."""
     reader = dispatcher.database.reader
@@ -83,7 +83,7 @@ async def deliveries(
     page = await reader.subscription_deliveries.page(
         found.id,
         before=before,
-        most=most,
+        limit=limit,
         hidden=hidden_types(organization_id, scopes),
     )
     return found, page
@@ -101,12 +101,12 @@ async def redeliver(
     """Send an event again now, under its id, whatever came of it before."""
     reader = dispatcher.database.reader
     found = await get(reader, organization_id, subscription_id, scopes)
-    kept = await reader.subscription_deliveries.get(found.id, event_id)
-    if kept.message.type in hidden_types(organization_id, scopes):
+    delivery = await reader.subscription_deliveries.get(found.id, event_id)
+    if delivery.message.type in hidden_types(organization_id, scopes):
         raise NotFound
     async with dispatcher.database.transaction() as tx:
         await confirm(tx, organization_id, scopes, actor=actor)
-    return await send_now(dispatcher, found, kept.message)
+    return await send_now(dispatcher, found, delivery.message)
 
 
 async def test(
@@ -140,7 +140,7 @@ async def test(
         type=chosen,
         body=written(found.format, event, test=True),
         created=now,
-        state=State.FAILED,
+        state=DeliveryState.FAILED,
         due=now,
         attempts=0,
     )
@@ -170,10 +170,10 @@ async def send_now(dispatcher: Dispatcher, to: Subscription, message: Message) -
     If there were too many lately, raise TooMany and store nothing.
     """
     begun = dispatcher.clock()
-    dispatcher.by_hand.take(to.organization_id, to.url, at_s=begun.timestamp())
+    dispatcher.manual_limit.take(to.organization_id, to.url, at_s=begun.timestamp())
     signing = open_secrets(dispatcher, to, now=begun)
-    place = place_of(dispatcher, to)
-    async with dispatcher.sender.open(place, to.organization_id) as line:
+    url = url_of(dispatcher, to)
+    async with dispatcher.sender.open(url, to.organization_id) as line:
         answer = await send(line, to, signing, message, now=begun)
     async with dispatcher.database.transaction() as tx:
         # The task before its row, as the dispatcher locks them.
@@ -181,6 +181,6 @@ async def send_now(dispatcher: Dispatcher, to: Subscription, message: Message) -
         await record(dispatcher, tx, to, message, answer, at=begun)
         position = (await tx.subscription_deliveries.get(to.id, message.id)).position
         sent, *_ = await tx.subscription_deliveries.page(
-            to.id, before=position + 1, most=1
+            to.id, before=position + 1, limit=1
         )
     return sent

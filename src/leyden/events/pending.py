@@ -16,8 +16,14 @@ from leyden.events.rows.subscriptions import NODE_WEBHOOKS, Subscription
 from leyden.events.rules import chat
 from leyden.events.rules.chat import Format
 from leyden.events.rules.cursors import Cursor
-from leyden.events.rules.deliveries import Answer, Message, State, Verdict, next_up
-from leyden.events.rules.events import KeptEvent, match_types, types_of
+from leyden.events.rules.deliveries import (
+    Answer,
+    DeliveryState,
+    Message,
+    Verdict,
+    next_up,
+)
+from leyden.events.rules.events import StoredEvent, match_types, types_of
 from leyden.events.rules.sentences import sentence
 from leyden.schemas.events import LoggedEvent
 from leyden.values import asdict
@@ -53,11 +59,14 @@ async def settle(
     at: datetime,
 ) -> None:
     """Store an attempt; go on to the next event once this one is done with."""
-    place = await tx.subscriptions.lock(to.id)
+    subscription = await tx.subscriptions.lock(to.id)
     await tx.subscription_deliveries.add_attempt(to.id, message, answer, verdict, at=at)
-    if to.is_of_node or place.position not in {message.after, message.number - 1}:
+    if to.is_of_node or subscription.position not in {
+        message.after,
+        message.number - 1,
+    }:
         return  # queued, or sent by hand, or its owner has moved it meanwhile
-    done = verdict.state is not State.PENDING
+    done = verdict.state is not DeliveryState.PENDING
     await tx.subscriptions.move(
         to.id,
         message.number - (not done),
@@ -87,7 +96,7 @@ def written(format_: Format, event: LoggedEvent, **more: object) -> str:
 async def _next_queued(
     stores: Stores, node_id: str, *, now: datetime
 ) -> tuple[Message | None, bool]:
-    pending = await stores.subscription_deliveries.pending(node_id, most=_GLANCE)
+    pending = await stores.subscription_deliveries.pending(node_id, limit=_GLANCE)
     # Nearly always the first one's time has come; else one behind it may be sooner.
     if len(pending) == _GLANCE and pending[0].due > now and pending[0].overtakable:
         pending = await stores.subscription_deliveries.pending(node_id)
@@ -96,32 +105,32 @@ async def _next_queued(
 
 async def _next_logged(stores: Stores, to: Subscription) -> tuple[Message | None, bool]:
     # Another run, or its owner, may have moved it.
-    place = await stores.subscriptions.find(to.id)
-    if place is None or place.stopped:
+    subscription = await stores.subscriptions.find(to.id)
+    if subscription is None or subscription.stopped:
         return None, False
-    known = types_of(place.organization_id)
-    types = match_types(place.types, among=known, known=known)
-    after = Cursor(place.position, "")
+    known = types_of(subscription.organization_id)
+    types = match_types(subscription.types, among=known, known=known)
+    after = Cursor(subscription.position, "")
     while True:
-        part = await log.read(stores, to.organization_id, types, after=after, most=2)
+        part = await log.read(stores, to.organization_id, types, after=after, limit=2)
         if part.events:
             is_last = len(part.events) == 1 and not part.has_more
-            return _message(part.events[0], place), is_last
+            return _message(part.events[0], subscription), is_last
         if not part.has_more:
             return None, False
         after = part.cursor
 
 
-def _message(event: KeptEvent, place: Subscription) -> Message:
-    is_tried = place.attempts > 0 and event.number == place.position + 1
+def _message(event: StoredEvent, subscription: Subscription) -> Message:
+    is_tried = subscription.attempts > 0 and event.number == subscription.position + 1
     return Message(
         id=event.id,
         number=event.number,
         type=event.type,
-        body=written(place.format, log.item(event)),
+        body=written(subscription.format, log.item(event)),
         created=event.created,
-        state=State.PENDING,
-        due=place.due if is_tried else event.created,
-        attempts=place.attempts if is_tried else 0,
-        after=place.position,
+        state=DeliveryState.PENDING,
+        due=subscription.due if is_tried else event.created,
+        attempts=subscription.attempts if is_tried else 0,
+        after=subscription.position,
     )

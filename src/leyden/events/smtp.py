@@ -80,16 +80,16 @@ class SmtpServer(Struct, frozen=True, kw_only=True):
         except aiosmtplib.SMTPResponseException as error:
             raise _translated(error) from None
         except aiosmtplib.SMTPNotSupported as error:
-            raise EmailAway(f"{self._place}: {error}") from None
+            raise EmailAway(f"{self._address}: {error}") from None
         except aiosmtplib.SMTPException as error:
-            raise EmailAway(f"{self._place}: {_line(str(error))}") from None
+            raise EmailAway(f"{self._address}: {_line(str(error))}") from None
         except TimeoutError:
-            raise EmailAway(f"{self._place}: no answer in time") from None
+            raise EmailAway(f"{self._address}: no answer in time") from None
         except OSError as error:  # SSLErrors are OSErrors
-            raise EmailAway(f"{self._place}: {_line(str(error))}") from None
+            raise EmailAway(f"{self._address}: {_line(str(error))}") from None
 
     @property
-    def _place(self) -> str:
+    def _address(self) -> str:
         return f"{self.host}:{self.port}"
 
     async def _trusted(self) -> ssl.SSLContext | None:

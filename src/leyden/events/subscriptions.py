@@ -17,7 +17,7 @@ from leyden.events.rules.events import match_types, types_of, visible
 from leyden.events.rules.webhook_urls import check
 from leyden.values import Struct, replace
 
-MOST = 20
+LIMIT = 20
 _SECRET_BYTES = 32
 _LONGEST_DESCRIPTION = 200
 _LONGEST_TYPES = 50
@@ -56,7 +56,7 @@ async def create(
     now = dispatcher.clock()
     secret = secrets.token_hex(_SECRET_BYTES)
     seal = dispatcher.sealer.seal
-    shown, sealed_url = _place(
+    shown, sealed_url = _shown_and_sealed(
         dispatcher, subscription_id, wanted.format, wanted.url or ""
     )
     new = Subscription(
@@ -82,9 +82,9 @@ async def create(
         await confirm(tx, organization_id, scopes, actor=actor)
         if await tx.subscriptions.find(subscription_id) is not None:
             return await _made_before(dispatcher, tx, new, scopes)
-        if await tx.subscriptions.count(organization_id) >= MOST:
+        if await tx.subscriptions.count(organization_id) >= LIMIT:
             raise OverQuota(
-                f"quota: your organization has {MOST} subscriptions, the maximum; "
+                f"quota: your organization has {LIMIT} subscriptions, the maximum; "
                 "delete one"
             )
         await audit(tx, new, "subscription created", actor=actor, now=now)
@@ -111,12 +111,15 @@ async def change(
     """
     now = dispatcher.clock()
     reader = dispatcher.database.reader
-    seen, end = None, None
+    delivery_state, end = None, None
     if wanted.types is not None:
         # Not in the transaction: the log may be long.
-        seen = await get(reader, organization_id, subscription_id, scopes)
+        delivery_state = await get(reader, organization_id, subscription_id, scopes)
         end = await log.end_without(
-            reader, organization_id, types_sent(seen), after=seen.position
+            reader,
+            organization_id,
+            types_sent(delivery_state),
+            after=delivery_state.position,
         )
     async with dispatcher.database.transaction() as tx:
         before = await lock(
@@ -124,11 +127,17 @@ async def change(
         )
         after = before
         if wanted.url is not None and wanted.url != before.url:
-            place = _place(dispatcher, before.id, before.format, wanted.url)
-            after = replace(after, url=place[0], sealed_url=place[1])
+            address = _shown_and_sealed(
+                dispatcher, before.id, before.format, wanted.url
+            )
+            after = replace(after, url=address[0], sealed_url=address[1])
         if wanted.types is not None:
             after = replace(after, types=_types(wanted.types, scopes, organization_id))
-            if end is not None and before == seen and _gets_more(before, after):
+            if (
+                end is not None
+                and before == delivery_state
+                and _gets_more(before, after)
+            ):
                 after = replace(after, position=end)
                 await tx.subscriptions.move(before.id, end, attempts=0, due=now)
         if wanted.description is not None:
@@ -138,7 +147,7 @@ async def change(
         if is_moved(before, after) or wanted.stopped is False:
             if before.attempts:  # a host that fails is called by hand, as by a test
                 at_s = now.timestamp()
-                dispatcher.by_hand.take(organization_id, after.url, at_s=at_s)
+                dispatcher.manual_limit.take(organization_id, after.url, at_s=at_s)
             after = after.without_failures()
             # What waits for another attempt is sent now: that may be a day away.
             await tx.subscriptions.move(before.id, after.position, attempts=0, due=now)
@@ -216,7 +225,7 @@ async def _made_before(
     return made, secret if made.is_signed else ""
 
 
-def _place(
+def _shown_and_sealed(
     dispatcher: Dispatcher, subscription_id: str, format_: Format, url: str
 ) -> tuple[str, bytes | None]:
     """Return what is shown of a URL, and the URL sealed where it is a secret."""
@@ -235,17 +244,17 @@ def _types(
     known = types_of(organization_id)
     if not 1 <= len(words) <= _LONGEST_TYPES:
         raise Malformed(f"types: must be 1 to {_LONGEST_TYPES} types of events")
-    seen = visible(scopes, known=known)
-    match_types(words, among=seen, known=known, field="types")  # or refuse
+    visible_types = visible(scopes, known=known)
+    match_types(words, among=visible_types, known=known, field="types")  # or refuse
     found: dict[str, None] = {}
     for word in words:
         named = match_types([word], among=known, known=known)
-        if named <= seen:
+        if named <= visible_types:
             found[word.strip()] = None
         elif word.strip() != "*":
             raise Malformed("types: this key lacks the scope for some of these")
         else:
-            kinds = {name.partition(".")[0] for name in named & seen}
+            kinds = {name.partition(".")[0] for name in named & visible_types}
             found |= dict.fromkeys(f"{kind}.*" for kind in sorted(kinds))
     return tuple(found)
 

@@ -24,7 +24,7 @@ _WAIT_S: Final = 5
 _REST_S: Final = 0.005
 
 
-class Listener:
+class WaitingReader:
     """A waiting reader, and the number of the last event that it has."""
 
     __slots__ = ("after", "came")
@@ -42,10 +42,10 @@ class Listener:
 class Tails:
     """The readers that wait for events in this process."""
 
-    def __init__(self, database: Database, *, most: int = 20) -> None:
+    def __init__(self, database: Database, *, limit: int = 20) -> None:
         self._database = database
-        self._most = most
-        self._waiting: dict[str, set[Listener]] = {}
+        self._most = limit
+        self._waiting: dict[str, set[WaitingReader]] = {}
         self._held: Counter[str] = Counter()
         # Organizations whose readers were just woken, and whether to wake them again.
         self._resting: dict[str, bool] = {}
@@ -63,16 +63,16 @@ class Tails:
         return self._closed
 
     @contextmanager
-    def place(self, key_id: str, organization_id: str) -> Iterator[None]:
+    def slot(self, key_id: str, organization_id: str) -> Iterator[None]:
         """Take a place of a key and its organization; raise TooMany if it has none."""
         of_all = self._most * TOGETHER
-        for who, id_, most in (
+        for who, id_, limit in (
             ("this key has", key_id, self._most),
             ("your organization's keys have", organization_id, of_all),
         ):
-            if self._held[id_] >= most:
+            if self._held[id_] >= limit:
                 raise TooMany(
-                    f"{who} {most} requests waiting for events; close one, or send "
+                    f"{who} {limit} requests waiting for events; close one, or send "
                     "the request without `wait`",
                     retry_after_s=_WAIT_S,
                 )
@@ -86,12 +86,12 @@ class Tails:
                     del self._held[id_]
 
     @contextmanager
-    def listening(self, organization_id: str) -> Iterator[Listener]:
+    def listening(self, organization_id: str) -> Iterator[WaitingReader]:
         """Yield a listener that is woken by every event from now on.
 
         Enter the block before you read, and set `after` to the last event read.
         """
-        listener = Listener()
+        listener = WaitingReader()
         if self._closed:
             listener.wake()
         waiting = self._waiting.setdefault(organization_id, set())

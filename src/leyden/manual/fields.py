@@ -80,15 +80,17 @@ def _kind(schema: Mapping[str, Any], components: Mapping[str, Any]) -> str:
 
 def _limits(schema: Mapping[str, Any]) -> str:
     """Return a field's values or limits in words."""
-    told = []
+    limits = []
     if "enum" in schema:
-        told.append("One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + ".")
+        limits.append(
+            "One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + "."
+        )
     if (least := schema.get("minimum")) is not None and abs(least) < _LARGEST:
-        told.append(f"At least {least:,}.")
-    if (most := schema.get("maximum")) is not None and abs(most) < _LARGEST:
-        told.append(f"At most {most:,}.")
+        limits.append(f"At least {least:,}.")
+    if (maximum := schema.get("maximum")) is not None and abs(maximum) < _LARGEST:
+        limits.append(f"At most {maximum:,}.")
     if schema.get("maxLength", _ANY_LENGTH) < _ANY_LENGTH:
-        told.append(f"At most {schema['maxLength']:,} characters.")
+        limits.append(f"At most {schema['maxLength']:,} characters.")
     if "default" in schema and schema["default"] not in ("", None, []):
-        told.append(f"Default: `{schema['default']}`.")
-    return " ".join(told)
+        limits.append(f"Default: `{schema['default']}`.")
+    return " ".join(limits)

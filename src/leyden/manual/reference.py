@@ -22,13 +22,13 @@ class Parameter(Struct, frozen=True):
     """Something that is filled in to try an operation."""
 
     name: str
-    place: str
+    location: str
     description: str
     required: bool
     value: str
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class ShownOperation(Struct, frozen=True, kw_only=True):
     """One operation, ready for the template."""
 
     name: str
@@ -48,13 +48,13 @@ class Shown(Struct, frozen=True, kw_only=True):
     errors: dict[int, str]
 
 
-class Group(Struct, frozen=True):
+class OperationGroup(Struct, frozen=True):
     """The operations of one tag."""
 
     name: str
     id: str
     description: str
-    operations: list[Shown]
+    operations: list[ShownOperation]
 
 
 def introduction() -> str:
@@ -69,27 +69,29 @@ def chapters() -> dict[str, str]:
     return {title: render(found[title], page=REFERENCE) for title in CHAPTERS}
 
 
-def groups(table: Table, *, version: str) -> list[Group]:
+def groups(table: Table, *, version: str) -> list[OperationGroup]:
     """Return all operations, by their tags."""
     described = document(table, version=version)
-    shown: dict[str, list[Shown]] = {each.name: [] for each in descriptions.tags()}
+    shown: dict[str, list[ShownOperation]] = {
+        each.name: [] for each in descriptions.tags()
+    }
     for operation in table.operations:
         of = described["paths"][operation.path][operation.method.lower()]
         one = _shown(operation, of, described["components"]["schemas"])
         shown[descriptions.tag(operation).name].append(one)
     return [
-        Group(each.name, slug(each.name), each.description, shown[each.name])
+        OperationGroup(each.name, slug(each.name), each.description, shown[each.name])
         for each in descriptions.tags()
     ]
 
 
 def _shown(
     operation: Operation, of: Mapping[str, Any], components: Mapping[str, Any]
-) -> Shown:
+) -> ShownOperation:
     example = examples()[operation.name]
     body = of.get("requestBody", {}).get("content", {}).get("application/json")
     answer = of["responses"]["200"]["content"]["application/json"]
-    return Shown(
+    return ShownOperation(
         name=operation.name,
         method=operation.method,
         path=operation.path,
@@ -99,7 +101,7 @@ def _shown(
         parameters=[
             Parameter(
                 name=each["name"],
-                place=each["in"],
+                location=each["in"],
                 description=each.get("description", ""),
                 required=each["required"],
                 value=str(example.query.get(each["name"], "")),

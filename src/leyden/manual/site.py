@@ -47,7 +47,7 @@ class Manual:
         self._origin = origins[0]
         self._origins = Origins(origins)
         self._protection = security_headers(settings)
-        self._kept: dict[str, _Kept] = {}
+        self._responses: dict[str, _Response] = {}
         self._making = asyncio.Lock()  # waiting for it takes no thread
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
@@ -62,21 +62,21 @@ class Manual:
             await answer(scope, send, _NOT_ALLOWED, _raw(sent), b"")
             return
         name = scope["path"].removeprefix(_ROOT).removeprefix("/")
-        kept = self._kept.get(name)
-        if kept is None:
+        response = self._responses.get(name)
+        if response is None:
             async with self._making:
-                kept = self._kept.get(name)
-                if kept is None:
+                response = self._responses.get(name)
+                if response is None:
                     # Beside the event loop: the reference takes a quarter of a second.
-                    kept = await asyncio.to_thread(self._find, name)
-        body = kept.body
-        sent |= {"content-type": kept.type, "vary": "accept-encoding"}
+                    response = await asyncio.to_thread(self._find, name)
+        body = response.body
+        sent |= {"content-type": response.type, "vary": "accept-encoding"}
         if b"gzip" in headers.get(b"accept-encoding", b""):
-            body = kept.packed
+            body = response.packed
             sent["content-encoding"] = "gzip"
-        await answer(scope, send, kept.status, _raw(sent), body)
+        await answer(scope, send, response.status, _raw(sent), body)
 
-    def _find(self, name: str) -> "_Kept":
+    def _find(self, name: str) -> "_Response":
         """Return what is kept under a name: a guide, the wheel, or that there is none.
 
         Only names of guides are kept, so that strangers fill no memory.
@@ -85,16 +85,16 @@ class Manual:
             text = "" if name == wheel.NAME else guides.read(name or table.HOME)
         except NotFound:
             name, text = _NOWHERE, _NOT_FOUND
-        if name not in self._kept:
-            self._kept[name] = self._made(name, text)
-        return self._kept[name]
+        if name not in self._responses:
+            self._responses[name] = self._made(name, text)
+        return self._responses[name]
 
-    def _made(self, name: str, text: str) -> "_Kept":
+    def _made(self, name: str, text: str) -> "_Response":
         if name == wheel.NAME:
-            return _Kept(_FOUND, "application/octet-stream", wheel.wheel())
+            return _Response(_FOUND, "application/octet-stream", wheel.wheel())
         status = _MISSING if name == _NOWHERE else _FOUND
         page = self._rendered(name or table.HOME, text)
-        return _Kept(status, _HTML, page.encode())
+        return _Response(status, _HTML, page.encode())
 
     def _rendered(self, name: str, text: str) -> str:
         if name == table.REFERENCE:
@@ -130,7 +130,7 @@ class Manual:
         return made
 
 
-class _Kept:
+class _Response:
     """An answer, plain and packed."""
 
     def __init__(self, status: int, content_type: str, body: bytes) -> None:

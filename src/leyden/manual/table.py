@@ -47,7 +47,7 @@ _GROUPS: Final = {
 }
 
 
-class Entry(Struct, frozen=True):
+class NavigationEntry(Struct, frozen=True):
     """A page in the navigation."""
 
     name: str
@@ -67,9 +67,9 @@ def title(name: str) -> str:
     return guides.read(name).partition("\n")[0].removeprefix("# ").strip()
 
 
-def navigation() -> dict[str, list[Entry]]:
+def navigation() -> dict[str, list[NavigationEntry]]:
     """Return the guides of each group, in order."""
     return {
-        group: [Entry(each, title(each), url(each)) for each in names]
+        group: [NavigationEntry(each, title(each), url(each)) for each in names]
         for group, names in _GROUPS.items()
     }

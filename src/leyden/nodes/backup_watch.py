@@ -17,8 +17,8 @@ from leyden.base.rules.times import is_recent
 from leyden.errors import NotFound
 from leyden.nodes import node_events
 from leyden.nodes.fleet import Fleet
-from leyden.nodes.proofs import EVERY
-from leyden.nodes.rules.nodes import Node, Status
+from leyden.nodes.proofs import DRILL_INTERVAL
+from leyden.nodes.rules.nodes import Node, NodeStatus
 
 _PATIENCE: Final = timedelta(hours=1)
 _LOOK_EVERY: Final = timedelta(hours=1)
@@ -38,7 +38,7 @@ class BackupWatch:
     async def check(self, node: Node) -> None:
         """Log once that there has been no file for an hour."""
         now = self._fleet.clock()
-        if node.status is not Status.RUNNING:
+        if node.status is not NodeStatus.RUNNING:
             self.forget(node.id)
             return
         process, last = self._looked.setdefault(node.id, (node.process, now))
@@ -48,7 +48,7 @@ class BackupWatch:
         if is_recent(last, now=now, within=_PATIENCE):
             return
         self._looked[node.id] = (node.process, now)
-        if not await self._fleet.homes.channel_backup(node):
+        if not await self._fleet.node_files.channel_backup(node):
             await self._tell(node, now=now)
 
     async def _tell(self, node: Node, *, now: datetime) -> None:
@@ -77,10 +77,14 @@ class DrillWatch:
             self._looked, now=now, within=_LOOK_EVERY
         ):
             return
-        old = [node for node in nodes if node.has_wallet and now - node.created > EVERY]
+        old = [
+            node
+            for node in nodes
+            if node.has_wallet and now - node.created > DRILL_INTERVAL
+        ]
         drills = self._fleet.database.reader.node_drills
         # For all at once: one by one, ten thousand take seconds.
-        fresh = await drills.since(now - EVERY) if old else set()
+        fresh = await drills.since(now - DRILL_INTERVAL) if old else set()
         for node in old:
             if node.id not in fresh:
                 await self._remind(node, now=now)
@@ -101,7 +105,7 @@ async def _is_due(stores: Stores, node: Node, *, now: datetime) -> bool:
     drill = await stores.node_drills.find(node.id)
     reminded = await stores.node_drills.reminded(node.id)
     return all(
-        now - each > EVERY
+        now - each > DRILL_INTERVAL
         for each in (drill.at if drill is not None else node.created, reminded)
         if each is not None
     )

@@ -130,9 +130,9 @@ async def macaroon(
     await get(fleet, organization_id, node_id)
     backups = fleet.database.reader.backups
     sealed = await backups.macaroon(node_id, name)
-    kept = next(m for m in await backups.macaroons(node_id) if m.name == name)
+    stored = next(m for m in await backups.macaroons(node_id) if m.name == name)
     opened = fleet.sealer.open(sealed, purpose=macaroon_purpose(node_id, name))
-    return kept, opened.decode()
+    return stored, opened.decode()
 
 
 async def channels(fleet: Fleet, organization_id: str, node_id: str) -> ChannelBackup:
@@ -149,10 +149,10 @@ async def copy_channels(fleet: Fleet, node: Node, content: bytes | None = None) 
     before, and this one would be the latest until a channel changes again.
     """
     stored = None
-    content = content or await fleet.homes.channel_backup(node)
+    content = content or await fleet.node_files.channel_backup(node)
     while content and content != stored:
         await keep_channels(fleet, node, content)
-        stored, content = content, await fleet.homes.channel_backup(node)
+        stored, content = content, await fleet.node_files.channel_backup(node)
 
 
 async def keep_channels(fleet: Fleet, node: Node, content: bytes) -> None:

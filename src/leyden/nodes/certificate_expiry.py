@@ -18,7 +18,12 @@ from leyden.base.database.stores import Stores
 from leyden.errors import Away, Stale
 from leyden.nodes import node_events
 from leyden.nodes.certificates.authority import Authority
-from leyden.nodes.certificates.expiry import NOTICE, Alarm, Standing, alarms
+from leyden.nodes.certificates.expiry import (
+    NOTICE,
+    CertificateState,
+    ExpiryAlarm,
+    alarms,
+)
 from leyden.nodes.fleet import Fleet
 from leyden.nodes.rules.nodes import Node
 
@@ -37,7 +42,7 @@ log = logging.getLogger(__name__)
 
 async def watch(fleet: Fleet) -> None:
     """Look every hour until cancelled; log each certificate once, count them all."""
-    said: frozenset[Alarm] = frozenset()
+    said: frozenset[ExpiryAlarm] = frozenset()
     while True:
         try:
             said = await check(fleet, said)
@@ -47,13 +52,15 @@ async def watch(fleet: Fleet) -> None:
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
-async def check(fleet: Fleet, said: frozenset[Alarm] = frozenset()) -> frozenset[Alarm]:
+async def check(
+    fleet: Fleet, said: frozenset[ExpiryAlarm] = frozenset()
+) -> frozenset[ExpiryAlarm]:
     """Count certificates that expire soon; warn of those not warned of yet."""
     of_nodes = await _of_nodes(fleet)
     found = _alarms(fleet, of_nodes)
     await _announce(fleet, of_nodes)
-    for standing in (Standing.EXPIRING, Standing.EXPIRED):
-        number = sum(each.standing is standing for each in found)
+    for standing in (CertificateState.EXPIRING, CertificateState.EXPIRED):
+        number = sum(each.state is standing for each in found)
         _ENDING.labels(standing.value).set(number)
     for each in found:
         if each not in said:
@@ -61,7 +68,7 @@ async def check(fleet: Fleet, said: frozenset[Alarm] = frozenset()) -> frozenset
                 "a certificate expires: restart the node, or upload another",
                 extra={
                     "of": each.what,
-                    "standing": each.standing,
+                    "standing": each.state,
                     "until": each.until.isoformat(),
                 },
             )
@@ -91,7 +98,7 @@ async def still_shown(authority: Authority, reader: Stores) -> list[str]:
     return found
 
 
-async def ending(fleet: Fleet) -> tuple[Alarm, ...]:
+async def ending(fleet: Fleet) -> tuple[ExpiryAlarm, ...]:
     """Return alarms for certificates in use that end soon, the most urgent first.
 
     A node that does not run gets a new one when it is started.
@@ -124,7 +131,7 @@ async def _announce(fleet: Fleet, of_nodes: Iterable[tuple[Node, datetime]]) -> 
 
 def _alarms(
     fleet: Fleet, of_nodes: Iterable[tuple[Node, datetime]]
-) -> tuple[Alarm, ...]:
+) -> tuple[ExpiryAlarm, ...]:
     endings = {f"node {node.id}": until for node, until in of_nodes}
     authority = fleet.authority
     for certificate in (authority.root, authority.intermediate):

@@ -11,10 +11,10 @@ from prometheus_client import Counter, Histogram
 
 from leyden.base.database.stores import Stores
 from leyden.nodes import node_events
-from leyden.nodes.fleet import EVERYTHING, NODE, ROUTES, Ports
+from leyden.nodes.fleet import EVERYTHING, NODE, ROUTES, GatewayPorts
 from leyden.nodes.routes import route_to
-from leyden.nodes.rules.node_moves import Step, plan
-from leyden.nodes.rules.nodes import DesiredState, Node, Status
+from leyden.nodes.rules.node_moves import NodeStep, plan
+from leyden.nodes.rules.nodes import DesiredState, Node, NodeStatus
 from leyden.values import replace
 
 _ANSWERING: Final = Histogram(
@@ -32,7 +32,7 @@ _ENDS: Final = Counter(
 )
 
 # Whichever: they are the same before and after.
-_PORTS: Final = Ports(peer_host="localhost")
+_PORTS: Final = GatewayPorts(peer_host="localhost")
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +49,8 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
     tx.events.add(*events, at=now)
     if _route_changes(before, after):
         await tx.tasks.put(ROUTES, EVERYTHING, due=now)
-    if plan(after, now) is not Step.NOTHING and not _became_unknown(before, after):
-        due = after.due if plan(after, now) is Step.WAIT else now
+    if plan(after, now) is not NodeStep.NOTHING and not _became_unknown(before, after):
+        due = after.due if plan(after, now) is NodeStep.WAIT else now
         await tx.tasks.put(NODE, after.id, due=due)
     if after.settings.webhook != before.settings.webhook:
         await node_events.url_changed(tx, after, now=now)
@@ -61,7 +61,7 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
     if after.status is not before.status:
         await node_events.announce(tx, after, events, now=now)
         log.info("node %s: %s → %s", after.id, before.status, after.status)
-        if after.status is Status.WAITING_INIT and _is_first_start(after):
+        if after.status is NodeStatus.WAITING_INIT and _is_first_start(after):
             _ANSWERING.observe((now - after.created).total_seconds())
     return replace(after, edition=before.edition + 1)
 

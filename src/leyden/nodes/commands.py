@@ -34,7 +34,9 @@ async def command(
     """Start, stop, restart or delete a node; raise if its state forbids it."""
     async with fleet.database.transaction() as tx:
         before = await _locked(tx, organization_id, node_id, actor=actor)
-        after = apply_command(before, action, now=now, kept=fleet.rules.data_kept)
+        after = apply_command(
+            before, action, now=now, keep_data_for=fleet.rules.data_kept
+        )
         await _record(tx, before, after, action, actor=actor, now=now)
     return after
 

@@ -12,7 +12,7 @@ from leyden.nodes import launch_specs, node_events, peer_addresses
 from leyden.nodes.fleet import CERTIFICATES, EVERYTHING, NODE, Fleet
 from leyden.nodes.housekeeping import announce_update
 from leyden.nodes.rules import node_settings, versions
-from leyden.nodes.rules.nodes import Action, Network, Node, Type, check_name
+from leyden.nodes.rules.nodes import Action, Network, Node, NodeType, check_name
 from leyden.nodes.views import owned_or_not_found
 from leyden.people import quotas
 from leyden.values import Struct
@@ -30,7 +30,7 @@ class NodeParameters(Struct, frozen=True, kw_only=True):
 
     name: str
     network: Network
-    type: Type
+    type: NodeType
     version: str | None
     settings: object  # as it came; checked here
 

@@ -14,20 +14,20 @@ from leyden.nodes.gateway.base import Gateway
 from leyden.nodes.node_cache import NodeCache
 from leyden.nodes.onions.base import Tor
 from leyden.nodes.rules import onions
-from leyden.nodes.rules.node_moves import KEPT
-from leyden.nodes.rules.node_settings import PUBLIC, Calls
+from leyden.nodes.rules.node_moves import KEEP_DATA_FOR
+from leyden.nodes.rules.node_settings import PUBLIC, AllowedCalls
 from leyden.nodes.rules.nodes import Network, RuntimeName
 from leyden.nodes.rules.peer_ports import PeerPorts, host_port
 from leyden.nodes.rules.versions import OFFERED, Catalogue
-from leyden.nodes.runtimes.base import Homes, Runtime
-from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.runtimes.base import NodeFiles, Runtime
+from leyden.nodes.runtimes.move_endpoints import MoveEndpoint
 from leyden.nodes.start_limits import StartLimit
 from leyden.people.quotas import limits
 from leyden.people.rules.quotas import Limits
 from leyden.values import Struct, field
 
 
-class Ports(Struct, frozen=True, kw_only=True):
+class GatewayPorts(Struct, frozen=True, kw_only=True):
     """The addresses and ports of the gateway, and of nodes behind it."""
 
     host: str = "127.0.0.1"  # the gateway's own address, for people's hosts files
@@ -47,11 +47,11 @@ class FleetSettings(Struct, frozen=True, kw_only=True):
     domain: str = "nodes.localhost"  # a node's endpoint is a name below it
     networks: frozenset[Network] = frozenset({Network.TESTNET})
     slots: int = 65_000
-    ports: Ports = field(default_factory=Ports)
+    ports: GatewayPorts = field(default_factory=GatewayPorts)
     catalogue: Catalogue = OFFERED
     webhooks: Allowed = USUAL
-    calls: Calls = PUBLIC
-    data_kept: timedelta = KEPT
+    calls: AllowedCalls = PUBLIC
+    data_kept: timedelta = KEEP_DATA_FOR
     look_every: timedelta = timedelta(seconds=10)  # at what lnds leave at home
     peer_ports: PeerPorts = PeerPorts()
     quotas: Limits = field(default_factory=lambda: limits(Settings()))
@@ -73,12 +73,12 @@ class Fleet(Struct, frozen=True, kw_only=True):
     database: Database
     sealer: Sealer
     runtime: Runtime
-    homes: Homes
+    node_files: NodeFiles
     gateway: Gateway
     tor: Tor | None = None  # if the operator runs one
     authority: Authority
     clock: Clock
-    sides: Mapping[RuntimeName, Side] = field(default_factory=dict)
+    sides: Mapping[RuntimeName, MoveEndpoint] = field(default_factory=dict)
     starts: StartLimit
     rules: FleetSettings = field(default_factory=FleetSettings)
     roots: Roots = field(default_factory=Roots)

@@ -25,14 +25,14 @@ from leyden.nodes.rules.nodes import Node
 from leyden.nodes.runtimes.base import Usage
 from leyden.values import Struct
 
-_MOST_BACKUP: Final = 4 << 20
-MOST_TAIL: Final = 64 << 10
+_MAX_BACKUP: Final = 4 << 20
+MAX_TAIL: Final = 64 << 10
 _LARGEST: Final = (1 << 63) - 1
 _Number = Annotated[int, Meta(ge=0, le=10**9)]
 _Size = Annotated[int, Meta(ge=0, le=_LARGEST)]
 
 
-class LogPlace(Struct, frozen=True, kw_only=True):
+class ReportedPosition(Struct, frozen=True, kw_only=True):
     """How far a log was read, as a companion writes it."""
 
     inode: _Size
@@ -43,8 +43,8 @@ class LogPlace(Struct, frozen=True, kw_only=True):
 class LogLines(Struct, frozen=True, kw_only=True):
     """The lines that matter between two places of a log."""
 
-    since: LogPlace | None
-    until: LogPlace
+    since: ReportedPosition | None
+    until: ReportedPosition
     lines: Annotated[
         tuple[Annotated[str, Meta(max_length=300)], ...], Meta(max_length=10)
     ]
@@ -60,18 +60,18 @@ class Report(Struct, frozen=True, kw_only=True):
     channel_backup: bytes = b""
     log: LogLines | None = None
     # The end of the log, if an lnd has ended or is about to start.
-    log_tail: Annotated[bytes, Meta(max_length=MOST_TAIL)] = b""
+    log_tail: Annotated[bytes, Meta(max_length=MAX_TAIL)] = b""
     # Once lnd has written it down, which is when its wallet is first unlocked.
     public_key: Annotated[str, Meta(pattern=r"\A(0[23][0-9a-f]{64})?\Z")] = ""
 
 
-class Taken(Struct, frozen=True, kw_only=True):
+class ReportReceipt(Struct, frozen=True, kw_only=True):
     """The answer to a report that was taken: how far the log counts as read."""
 
-    log: LogPlace | None
+    log: ReportedPosition | None
 
 
-async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
+async def take(fleet: Fleet, node: Node, report: Report) -> ReportReceipt:
     """Store a report on a node; raise Malformed for what no lnd leaves."""
     _check(report)
     _refuse_deleted(node)
@@ -100,7 +100,7 @@ async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
             await tx.node_keys.keep(node.id, report.public_key)
         if report.log_tail:
             await tx.node_reports.keep_log_tail(node.id, zlib.compress(report.log_tail))
-    return Taken(log=position)
+    return ReportReceipt(log=position)
 
 
 class Reported:
@@ -130,12 +130,12 @@ class Reported:
 
     async def log_tail(self, node_id: str) -> bytes:
         """Return the end of a node's log as it was last reported; empty before."""
-        kept = await self._reader.node_reports.log_tail(node_id)
-        return zlib.decompress(kept) if kept else b""
+        stored = await self._reader.node_reports.log_tail(node_id)
+        return zlib.decompress(stored) if stored else b""
 
 
 def _check(report: Report) -> None:
-    if len(report.channel_backup) > _MOST_BACKUP:
+    if len(report.channel_backup) > _MAX_BACKUP:
         raise Malformed("channel_backup: must have at most 4 MiB")
     for number, line in enumerate(report.log.lines if report.log else ()):
         # They go to the node's owner in full.
@@ -152,15 +152,17 @@ def _refuse_deleted(node: Node) -> None:
 
 async def _log_read(
     tx: Stores, fleet: Fleet, node: Node, reported: LogLines | None
-) -> LogPlace | None:
+) -> ReportedPosition | None:
     """Announce what a log has said since it was last read; return how far it is."""
-    kept = await tx.log_places.find(node.id)
-    known = _shown(kept.position) if kept else None
+    stored = await tx.log_positions.find(node.id)
+    known = _shown(stored.position) if stored else None
     if reported is None or reported.since != known:
         return known  # the companion reads on from there
     until = reported.until
     position = LogPosition(until.inode, until.offset, until.head)
-    if not await tx.log_places.move(node.id, position, was=kept.edition if kept else 0):
+    if not await tx.log_positions.move(
+        node.id, position, was=stored.edition if stored else 0
+    ):
         return known
     if reported.lines:
         await home_events.announce_out_of_order(
@@ -169,5 +171,7 @@ async def _log_read(
     return until
 
 
-def _shown(position: LogPosition) -> LogPlace:
-    return LogPlace(inode=position.inode, offset=position.offset, head=position.head)
+def _shown(position: LogPosition) -> ReportedPosition:
+    return ReportedPosition(
+        inode=position.inode, offset=position.offset, head=position.head
+    )

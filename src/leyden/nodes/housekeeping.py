@@ -15,9 +15,9 @@ from leyden.nodes.backup_watch import BackupWatch, DrillWatch
 from leyden.nodes.fleet import Fleet
 from leyden.nodes.home_events import MACAROONS_REMOVED
 from leyden.nodes.lnd.tail import NewLines
-from leyden.nodes.log_places import LogPlaces
+from leyden.nodes.log_positions import LogPositions
 from leyden.nodes.rules import versions
-from leyden.nodes.rules.nodes import DesiredState, Node, Status
+from leyden.nodes.rules.nodes import DesiredState, Node, NodeStatus
 from leyden.nodes.views import get
 from leyden.values import Struct
 
@@ -29,7 +29,7 @@ _AT_A_TIME: Final = 50
 # causes are too rare to walk through every folder more often.
 _SWEEP_EVERY: Final = timedelta(minutes=10)
 _SHOWN_FOR: Final = timedelta(days=30)
-_MOST_SHOWN: Final = 10
+_MAX_SHOWN: Final = 10
 
 
 class Housekeeping:
@@ -37,9 +37,9 @@ class Housekeeping:
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
-        self._swept: dict[str, tuple[Status, str, datetime]] = {}
+        self._swept: dict[str, tuple[NodeStatus, str, datetime]] = {}
         self._unstored: set[str] = set()  # nodes with a channel backup that has to be
-        self._places = LogPlaces()
+        self._positions = LogPositions()
         self._backups = BackupWatch(fleet)
         self._drills = DrillWatch(fleet)
 
@@ -52,7 +52,7 @@ class Housekeeping:
             del self._swept[node_id]
             self._backups.forget(node_id)
         running = [node for node in nodes if node.has_process]
-        await self._places.load(self._fleet.database.reader, running)
+        await self._positions.load(self._fleet.database.reader, running)
         for number, node in enumerate(running, start=1):
             try:
                 await self._look_at(node)
@@ -69,12 +69,12 @@ class Housekeeping:
         async with work.transaction() as tx:
             now = self._fleet.clock()
             await tx.replaced_backups.delete_old(until=now - resealing.KEPT_FOR)
-            await self._places.flush(tx)
+            await self._positions.flush(tx)
             due = now + self._fleet.rules.look_every
             await work.reschedule(tx, due=due)
 
     async def _look_at(self, node: Node) -> None:
-        found = self._fleet.homes.read_changes(node, self._places.of(node))
+        found = self._fleet.node_files.read_changes(node, self._positions.of(node))
         if found.channel_backup is not None:
             self._unstored.add(node.id)
         if node.id in self._unstored:
@@ -101,11 +101,11 @@ class Housekeeping:
     async def _announce_log_events(self, node: Node, read: NewLines) -> None:
         """Announce what the node's log reports; store how far it was read."""
         if read.behind:
-            read = await self._fleet.homes.catch_up(node, read.position)
+            read = await self._fleet.node_files.catch_up(node, read.position)
         if not read.complete:
             log.warning("node %s: skipped a part of its log", node.id)
         if not read.complaints:
-            self._places.note(node, read.position)
+            self._positions.note(node, read.position)
             return
         now = self._fleet.clock()
         try:
@@ -113,12 +113,12 @@ class Housekeeping:
                 await home_events.announce_out_of_order(
                     tx, node, read.complaints[0], now=now
                 )
-                await self._places.keep(tx, node, read.position)
+                await self._positions.keep(tx, node, read.position)
         except Stale as error:
             log.info("node %s: told by another", node.id, extra={"why": error.message})
 
 
-class FoundInClear(Struct, frozen=True, kw_only=True):
+class SweptMacaroons(Struct, frozen=True, kw_only=True):
     """Plaintext macaroons found on disk, and removed."""
 
     at: datetime
@@ -127,7 +127,7 @@ class FoundInClear(Struct, frozen=True, kw_only=True):
 
 async def found_in_clear(
     fleet: Fleet, organization_id: str, node_id: str
-) -> list[FoundInClear]:
+) -> list[SweptMacaroons]:
     """Return the plaintext macaroons removed in 30 days, newest first."""
     await get(fleet, organization_id, node_id)
     lines = await fleet.database.reader.audit.of_subject(
@@ -135,10 +135,10 @@ async def found_in_clear(
         node_id,
         MACAROONS_REMOVED,
         since=fleet.clock() - _SHOWN_FOR,
-        most=_MOST_SHOWN,
+        limit=_MAX_SHOWN,
     )
     return [
-        FoundInClear(at=line.at, number=int(str(line.detail["number"])))
+        SweptMacaroons(at=line.at, number=int(str(line.detail["number"])))
         for line in lines
     ]
 
@@ -182,14 +182,14 @@ async def _is_logged(stores: Stores, event: Event) -> bool:
 
 async def _store_key(fleet: Fleet, node: Node) -> None:
     """Store the public key that lnd has written down, which direct orders need."""
-    found = await fleet.homes.public_key(node)
+    found = await fleet.node_files.public_key(node)
     if found and found != await fleet.database.reader.node_keys.find(node.id):
         async with fleet.database.transaction() as tx:
             await tx.node_keys.keep(node.id, found)
 
 
 async def _sweep(fleet: Fleet, node: Node, now: datetime) -> None:
-    swept = await fleet.homes.sweep(node)
+    swept = await fleet.node_files.sweep(node)
     if not swept:
         return
     async with fleet.database.transaction() as tx:

@@ -96,13 +96,13 @@ class Issuance(Struct, frozen=True, kw_only=True):
 async def account_key(database: Database, sealer: Sealer, directory: str) -> bytes:
     """Return the key by which an authority knows us, as PEM; make it the first time."""
     purpose = ACCOUNT.format(directory)
-    kept = await database.reader.issued.account(directory)
-    if kept is None:
+    account = await database.reader.issued.account(directory)
+    if account is None:
         sealed = sealer.seal(keys.key_pem(keys.new_key()), purpose=purpose)
         async with database.transaction() as tx:
             await tx.issued.add_account(directory, sealed)
-            kept = await tx.issued.account(directory)
-    return sealer.open(kept or b"", purpose=purpose)
+            account = await tx.issued.account(directory)
+    return sealer.open(account or b"", purpose=purpose)
 
 
 async def request_missing(issuance: Issuance, due: ClaimedTask) -> None:

@@ -52,14 +52,14 @@ def unseal(
 
 def whole_settings(fleet: Fleet, node: Node, sealed: SealedLaunchSpec) -> NodeSettings:
     """Return the settings with their secrets filled in."""
-    kept = fleet.sealer.open(sealed.settings, purpose=settings_purpose(node.id))
-    return node_settings.with_secrets(node.settings, json.loads(kept))
+    secrets = fleet.sealer.open(sealed.settings, purpose=settings_purpose(node.id))
+    return node_settings.with_secrets(node.settings, json.loads(secrets))
 
 
 def seal_settings(fleet: Fleet, node_id: str, settings: NodeSettings) -> bytes:
     """Seal the settings that are secrets."""
-    kept = json.dumps(node_settings.secrets_of(settings)).encode()
-    return fleet.sealer.seal(kept, purpose=settings_purpose(node_id))
+    plain = json.dumps(node_settings.secrets_of(settings)).encode()
+    return fleet.sealer.seal(plain, purpose=settings_purpose(node_id))
 
 
 async def next_certificate(

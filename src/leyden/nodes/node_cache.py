@@ -2,7 +2,7 @@
 
 import asyncio
 
-from leyden.nodes.rows.nodes import Nodes
+from leyden.nodes.rows.nodes import NodeRows
 from leyden.nodes.rules.nodes import Node
 
 
@@ -16,7 +16,7 @@ class NodeCache:
     def __init__(self) -> None:
         self._known: dict[str, Node] = {}
 
-    async def nodes(self, nodes: Nodes) -> list[Node]:
+    async def nodes(self, nodes: NodeRows) -> list[Node]:
         """Return all nodes, reading those that changed."""
         editions = await nodes.editions()
         for node_id in self._known.keys() - editions.keys():

@@ -12,18 +12,18 @@ from typing import Final
 from leyden.base.database.stores import Stores
 from leyden.base.rules.times import to_iso, to_us
 from leyden.events.rows.subscriptions import NODE_WEBHOOKS
-from leyden.events.rules.deliveries import QUEUED, TEST, Message, State
+from leyden.events.rules.deliveries import QUEUED, TEST, DeliveryState, Message
 from leyden.events.rules.events import Event
-from leyden.events.rules.webhooks import Type, body, of_logged
-from leyden.nodes.rules.nodes import DesiredState, Node, Status
+from leyden.events.rules.webhooks import WebhookType, body, of_logged
+from leyden.nodes.rules.nodes import DesiredState, Node, NodeStatus
 
-_TOLD: Final = frozenset(
+_ANNOUNCED: Final = frozenset(
     {
-        Status.WAITING_INIT,
-        Status.WAITING_UNLOCK,
-        Status.RUNNING,
-        Status.STOPPED,
-        Status.FAILED,
+        NodeStatus.WAITING_INIT,
+        NodeStatus.WAITING_UNLOCK,
+        NodeStatus.RUNNING,
+        NodeStatus.STOPPED,
+        NodeStatus.FAILED,
     }
 )
 
@@ -54,13 +54,13 @@ def of_change(before: Node, after: Node) -> Iterator[Event]:
         yield _event(after, "deleted", status=after.status)
     elif before.wanted is DesiredState.DELETED is not after.wanted:
         yield _event(after, "restored", status=after.status)
-    elif after.status is not before.status and after.status in _TOLD:
+    elif after.status is not before.status and after.status in _ANNOUNCED:
         yield _event(after, after.status, status=after.status, **_why(after))
 
 
 def _why(node: Node) -> dict[str, str]:
     """Return why a node stopped or failed; empty texts if somebody wanted that."""
-    if node.status not in {Status.STOPPED, Status.FAILED}:
+    if node.status not in {NodeStatus.STOPPED, NodeStatus.FAILED}:
         return {}
     if node.trouble is None:
         return {"cause": "", "reason": ""}
@@ -164,12 +164,12 @@ async def announce(
             await tx.tasks.put(NODE_WEBHOOKS, node.id, due=now)
             await tx.subscriptions.keep_of_node(node.id, now=now)
             locked = True
-        if kind is Type.STATUS:
+        if kind is WebhookType.STATUS:
             await tx.subscription_deliveries.supersede(node.id, kind)
         added |= await tx.subscription_deliveries.queue(
             node.id,
             message_of(node, kind, details, now=now),
-            once=event.once if kind is Type.UPDATE else None,
+            once=event.once if kind is WebhookType.UPDATE else None,
         )
     if added:
         # What waited before goes first, and at once: the receiver may be back.
@@ -178,7 +178,7 @@ async def announce(
 
 def message_of(
     node: Node,
-    kind: Type,
+    kind: WebhookType,
     details: Mapping[str, str],
     *,
     now: datetime,
@@ -193,7 +193,7 @@ def message_of(
         type=kind,
         body=body(kind, details, api=node.api_endpoint),
         created=now,
-        state=State.FAILED if test else State.PENDING,
+        state=DeliveryState.FAILED if test else DeliveryState.PENDING,
         due=now,
         attempts=0,
     )

@@ -19,7 +19,7 @@ from leyden.nodes.rows.node_drills import NodeDrill
 from leyden.nodes.views import get
 from leyden.values import Struct
 
-EVERY: Final = timedelta(days=90)
+DRILL_INTERVAL: Final = timedelta(days=90)
 _ZBASE32: Final = re.compile(r"[13-9a-km-uw-z]{104}")
 _APART: Final = timedelta(minutes=10)  # two clocks
 
@@ -48,7 +48,8 @@ async def show(
         channels_at=taken,
         channels_left=None if taken is None else await _has_left(reader, taken),
         drill=drill,
-        drill_is_due=node.has_wallet and (drill is None or now - drill.at > EVERY),
+        drill_is_due=node.has_wallet
+        and (drill is None or now - drill.at > DRILL_INTERVAL),
     )
 
 
@@ -103,8 +104,10 @@ def _at(text: str, now: datetime) -> datetime:
 
 async def _has_left(reader: Stores, taken: datetime) -> bool | None:
     """Return whether a channel backup is in the store; None where there is none."""
-    kept = await reader.backup_results.all_()
-    good = [each.began for each in kept if each.ok and each.kind in {"channels", "run"}]
-    if not kept:
+    results = await reader.backup_results.all_()
+    good = [
+        each.began for each in results if each.ok and each.kind in {"channels", "run"}
+    ]
+    if not results:
         return None
     return any(began >= taken for began in good)

@@ -19,7 +19,7 @@ from leyden.errors import Lost, NodeAway, Refused, SetupError
 from leyden.nodes import backups, failures, launch_specs, node_events
 from leyden.nodes.changes import change
 from leyden.nodes.fleet import NODE, Fleet
-from leyden.nodes.rules.node_moves import Step, give_up, plan
+from leyden.nodes.rules.node_moves import NodeStep, give_up, plan
 from leyden.nodes.rules.nodes import DesiredState, Node
 from leyden.nodes.rules.observations import (
     Observation,
@@ -39,23 +39,23 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
     if node is None:
         return
     match plan(node, fleet.clock()):
-        case Step.START:
+        case NodeStep.START:
             await _start(fleet, work, node)
-        case Step.STOP:
+        case NodeStep.STOP:
             await fleet.runtime.stop(node)
             observation = await fleet.runtime.observe(node)
             if not observation.known:
                 raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
             await store_observation(fleet, work, node.id, observation)
-        case Step.REMOVE:
+        case NodeStep.REMOVE:
             if await _remove(fleet, work, node):
                 return
-        case Step.NOTHING if node.has_process:
+        case NodeStep.NOTHING if node.has_process:
             # This process watches the node: `observe` starts to listen to it.
             await store_observation(
                 fleet, work, node.id, await fleet.runtime.observe(node)
             )
-        case Step.WAIT | Step.NOTHING:
+        case NodeStep.WAIT | NodeStep.NOTHING:
             await _stop_unsaved(fleet, node)
     await _end(fleet, work)
 
@@ -81,9 +81,9 @@ async def store_observation(
     fleet.starts.update(node_id, observation)
     now = fleet.clock()
     node = await fleet.database.reader.nodes.find(node_id)
-    if node is None or (seen := observe(node, observation, now)) == node:
+    if node is None or (after := observe(node, observation, now)) == node:
         return node  # nothing new: no transaction for that
-    if node.has_process and not seen.has_process:
+    if node.has_process and not after.has_process:
         await _keep_last_channels(fleet, node)
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node_id)
@@ -114,7 +114,7 @@ async def _start(fleet: Fleet, work: ClaimedTask, node: Node) -> None:
         await asyncio.sleep(0)
         # The wait may have been long: the owner may want something else by now.
         node = await fleet.database.reader.nodes.get(node.id)
-        if plan(node, fleet.clock()) is not Step.START:
+        if plan(node, fleet.clock()) is not NodeStep.START:
             fleet.starts.release(node.id)
             return
         launch_spec = await _launch_spec(fleet, work, node)
@@ -131,7 +131,7 @@ async def _start(fleet: Fleet, work: ClaimedTask, node: Node) -> None:
             reason, why = failures.reason_of(error), str(error)
             await failures.note(tx, before, reason=reason, why=why, now=now)
             after = record_failure(
-                before, now=now, seen=observation, reason=reason, why=why
+                before, now=now, observation=observation, reason=reason, why=why
             )
             await change(tx, before, after, now=now)
         return
@@ -199,7 +199,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
     """Destroy what is left of a node; return False if it was restored meanwhile."""
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node.id)
-        if plan(before, fleet.clock()) is not Step.REMOVE:
+        if plan(before, fleet.clock()) is not NodeStep.REMOVE:
             return False
         if not before.is_destroyed:
             await tx.nodes.save(before, give_up(before))
@@ -209,7 +209,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
         await tx.backups.delete(node.id)
         await tx.replaced_backups.delete(node.id)
         await tx.issued.delete(node.api_endpoint)
-        await tx.log_places.delete(node.id)
+        await tx.log_positions.delete(node.id)
         await tx.node_reports.delete(node.id)
         await tx.node_drills.delete(node.id)
         await tx.node_starts.delete(node.id)
@@ -228,9 +228,9 @@ async def _end(fleet: Fleet, work: ClaimedTask) -> None:
     async with work.transaction() as tx:
         node = await tx.nodes.lock(work.key)
         match plan(node, now):
-            case Step.NOTHING:
+            case NodeStep.NOTHING:
                 await work.done(tx)
-            case Step.WAIT:
+            case NodeStep.WAIT:
                 await work.reschedule(tx, due=node.due)
-            case Step.START | Step.STOP | Step.REMOVE:
+            case NodeStep.START | NodeStep.STOP | NodeStep.REMOVE:
                 await work.reschedule(tx, due=now)

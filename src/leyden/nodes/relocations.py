@@ -20,13 +20,19 @@ from leyden.nodes.changes import change
 from leyden.nodes.fleet import NODE, RELOCATION, Fleet
 from leyden.nodes.rules.nodes import Node, RuntimeName
 from leyden.nodes.rules.observations import pause
-from leyden.nodes.rules.relocations import Relocation, Step, begin, stay, switch
+from leyden.nodes.rules.relocations import (
+    Relocation,
+    RelocationStep,
+    begin,
+    stay,
+    switch,
+)
 from leyden.nodes.runtimes.base import LaunchSpec
-from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.runtimes.move_endpoints import MoveEndpoint
 from leyden.values import replace
 
 # After so many failures the node is started where it was.
-MOST_FAILURES: Final = 5
+MAX_FAILURES: Final = 5
 _LOOK_AGAIN: Final = timedelta(seconds=0.25)
 
 log = logging.getLogger(__name__)
@@ -65,7 +71,7 @@ async def alarms(rows: Stores) -> dict[str, str]:
         each.node_id: f"the move of node {each.node_id} to {each.target} has failed "
         f"{each.failures} times while {each.step}, and is retried: {each.why}"
         for each in await rows.relocations.unfinished()
-        if each.failures >= MOST_FAILURES
+        if each.failures >= MAX_FAILURES
     }
 
 
@@ -73,19 +79,19 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
     """Advance a node's move by one step; called until it is done."""
     relocation = await fleet.database.reader.relocations.find(work.key)
     node = await fleet.database.reader.nodes.find(work.key)
-    if relocation is None or node is None or relocation.step is Step.DONE:
+    if relocation is None or node is None or relocation.step is RelocationStep.DONE:
         return
     try:
         match relocation.step:
-            case Step.STOPPING:
+            case RelocationStep.STOPPING:
                 await _await_end(fleet, work, node, relocation)
-            case Step.COPYING:
+            case RelocationStep.COPYING:
                 await _copy(fleet, work, node, relocation)
-            case Step.SWITCHING:
+            case RelocationStep.SWITCHING:
                 await _switch(fleet, work, node, relocation)
-            case Step.RETURNING:
+            case RelocationStep.RETURNING:
                 await _return(fleet, work, node, relocation)
-            case Step.CLEANING:
+            case RelocationStep.CLEANING:
                 await _clean(fleet, work, node, relocation)
     except Stale:
         raise
@@ -102,7 +108,7 @@ async def _await_end(
     """
     now, tasks = fleet.clock(), fleet.database.reader.tasks
     if not node.has_process and not await tasks.is_queued(NODE, node.id):
-        await _advance(fleet, work, relocation, step=Step.COPYING)
+        await _advance(fleet, work, relocation, step=RelocationStep.COPYING)
         return
     async with work.transaction() as tx:
         await work.reschedule(tx, due=now + _LOOK_AGAIN)
@@ -119,7 +125,12 @@ async def _copy(
     async with contextlib.aclosing(origin.read(node)) as archive:
         copy = await target.write(node, launch_spec, archive, sealed)
     await _advance(
-        fleet, work, relocation, step=Step.SWITCHING, copy=copy, size=sealed.size
+        fleet,
+        work,
+        relocation,
+        step=RelocationStep.SWITCHING,
+        copy=copy,
+        size=sealed.size,
     )
 
 
@@ -134,7 +145,7 @@ async def _switch(
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node.id)
         await tx.relocations.save(
-            relocation, _next(relocation, now, step=Step.CLEANING)
+            relocation, _next(relocation, now, step=RelocationStep.CLEANING)
         )
         # A move counts as a start: a folder from before it is an old copy for good.
         await tx.node_starts.save(node.id, start)
@@ -150,7 +161,7 @@ async def _return(
     now = fleet.clock()
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node.id)
-        after = _next(relocation, now, step=Step.CLEANING, why=relocation.why)
+        after = _next(relocation, now, step=RelocationStep.CLEANING, why=relocation.why)
         await tx.relocations.save(relocation, after)
         await change(tx, before, stay(before, now=now), now=now)
         await work.reschedule(tx, due=now)
@@ -176,7 +187,9 @@ async def _clean(
         await tx.nodes.lock(node.id)
     await side.delete(node, found)
     async with work.transaction() as tx:
-        after = _next(relocation, fleet.clock(), step=Step.DONE, why=relocation.why)
+        after = _next(
+            relocation, fleet.clock(), step=RelocationStep.DONE, why=relocation.why
+        )
         await tx.relocations.save(relocation, after)
         await work.done(tx)
 
@@ -189,8 +202,8 @@ async def _note_failure(
     log.warning("node %s: its move is stuck", relocation.node_id, extra={"why": why})
     after = replace(relocation, failures=failures, why=why)
     due = now + pause(failures)
-    if relocation.step is Step.COPYING and failures >= MOST_FAILURES:
-        after, due = _next(relocation, now, step=Step.RETURNING, why=why), now
+    if relocation.step is RelocationStep.COPYING and failures >= MAX_FAILURES:
+        after, due = _next(relocation, now, step=RelocationStep.RETURNING, why=why), now
     async with work.transaction() as tx:
         await tx.relocations.save(relocation, after)
         await work.reschedule(tx, due=due)
@@ -201,7 +214,7 @@ async def _advance(
     work: ClaimedTask,
     relocation: Relocation,
     *,
-    step: Step,
+    step: RelocationStep,
     copy: str = "",
     size: int = 0,
 ) -> None:
@@ -213,7 +226,7 @@ async def _advance(
 
 
 def _next(
-    relocation: Relocation, now: datetime, *, step: Step, why: str = ""
+    relocation: Relocation, now: datetime, *, step: RelocationStep, why: str = ""
 ) -> Relocation:
     return replace(relocation, step=step, failures=0, why=why, at=now)
 
@@ -225,7 +238,7 @@ async def _launch_spec(fleet: Fleet, node: Node) -> LaunchSpec:
     return launch_specs.unseal(fleet, node, sealed, last_start=last_start)
 
 
-def _side(fleet: Fleet, name: RuntimeName) -> Side:
+def _side(fleet: Fleet, name: RuntimeName) -> MoveEndpoint:
     """Return a side; raise NotAllowed if this process does not serve it."""
     if (side := fleet.sides.get(name)) is None:
         raise NotAllowed(

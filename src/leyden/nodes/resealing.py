@@ -27,12 +27,12 @@ from leyden.nodes.views import get
 from leyden.people import quotas
 from leyden.values import Struct
 
-MOST = 100
+LIMIT = 100
 KEPT_FOR: Final = timedelta(days=30)
 _AT_A_TIME: Final = 20  # of up to 16 KiB each: 2 ms
 
 
-class Resealed(Struct, frozen=True, kw_only=True):
+class BackupReplacement(Struct, frozen=True, kw_only=True):
     """A backup encrypted under a new password."""
 
     name: str | None  # a macaroon's; the seed has none
@@ -44,7 +44,7 @@ async def reseal(
     fleet: Fleet,
     organization_id: str,
     node_id: str,
-    anew: Sequence[Resealed],
+    anew: Sequence[BackupReplacement],
     *,
     actor: str,
     now: datetime,
@@ -54,8 +54,8 @@ async def reseal(
     What is stored already, by the same request before, stays.
     """
     await get(fleet, organization_id, node_id)
-    if not 0 < len(anew) <= MOST:
-        raise Malformed(f"backups: must have 1 to {MOST} entries")
+    if not 0 < len(anew) <= LIMIT:
+        raise Malformed(f"backups: must have 1 to {LIMIT} entries")
     for each in anew:
         if each.name is not None:
             backups.check_name(each.name)
@@ -108,7 +108,7 @@ async def replaced(
     """
     await get(fleet, organization_id, node_id)
     rows = fleet.database.reader.replaced_backups
-    first = await rows.page(node_id, most=_AT_A_TIME)
+    first = await rows.page(node_id, limit=_AT_A_TIME)
 
     async def pages() -> AsyncIterator[list[Replaced]]:
         page = first
@@ -118,23 +118,23 @@ async def replaced(
             ]
             await turns.take(organization_id)
             last = page[-1].number
-            page = await rows.page(node_id, before=last, most=_AT_A_TIME)
+            page = await rows.page(node_id, before=last, limit=_AT_A_TIME)
 
     return pages()
 
 
-def _open(fleet: Fleet, node_id: str, kept: ReplacedBackup) -> Replaced:
+def _open(fleet: Fleet, node_id: str, stored: ReplacedBackup) -> Replaced:
     purpose = (
-        backups.macaroon_purpose(node_id, kept.name)
-        if kept.name
+        backups.macaroon_purpose(node_id, stored.name)
+        if stored.name
         else backups.seed_purpose(node_id)
     )
-    value = fleet.sealer.open(kept.sealed, purpose=purpose).decode()
-    return Replaced(name=kept.name, until=kept.at, value=value)
+    value = fleet.sealer.open(stored.sealed, purpose=purpose).decode()
+    return Replaced(name=stored.name, until=stored.at, value=value)
 
 
 async def _seal(
-    fleet: Fleet, node_id: str, anew: Resealed
+    fleet: Fleet, node_id: str, anew: BackupReplacement
 ) -> tuple[bytes, bytes] | None:
     """Return the stored backup, as sealed, and its sealed replacement.
 
@@ -151,10 +151,10 @@ async def _seal(
             was = await reader.macaroon(node_id, anew.name)
     except NotFound:
         raise Conflict(f"{kind}: no backup with this name is stored") from None
-    kept = fleet.sealer.open(was, purpose=purpose)
-    if kept == anew.value.encode():
+    stored = fleet.sealer.open(was, purpose=purpose)
+    if stored == anew.value.encode():
         return None
-    if hashlib.sha256(kept).hexdigest() != anew.replaces.lower():
+    if hashlib.sha256(stored).hexdigest() != anew.replaces.lower():
         raise Conflict(
             f"{kind}: has changed since you read it; read it again, and retry"
         )

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Away, Lost
-from leyden.nodes.fleet import EVERYTHING, ROUTES, Fleet, Ports
+from leyden.nodes.fleet import EVERYTHING, ROUTES, Fleet, GatewayPorts
 from leyden.nodes.gateway.base import Router
-from leyden.nodes.gateway.routes import Address, PeerPort, Route
+from leyden.nodes.gateway.routes import PeerPort, Route, UpstreamAddress
 from leyden.nodes.rules.nodes import DesiredState, Node
 
 log = logging.getLogger(__name__)
@@ -90,12 +90,12 @@ async def blocked(fleet: Fleet) -> Mapping[str, int]:
     return await fleet.gateway.blocked(routes)
 
 
-def route_to(node: Node, ports: Ports) -> Route | None:
+def route_to(node: Node, ports: GatewayPorts) -> Route | None:
     """Return the route to a node; None if the node must not be reachable."""
     if node.wanted is DesiredState.DELETED or not node.host:
         return None
-    rest = Address(node.host, ports.node_rest)
-    grpc = Address(node.host, ports.node_grpc)
+    rest = UpstreamAddress(node.host, ports.node_rest)
+    grpc = UpstreamAddress(node.host, ports.node_grpc)
     return Route(
         node_id=node.id,
         name=node.api_endpoint,
@@ -106,7 +106,9 @@ def route_to(node: Node, ports: Ports) -> Route | None:
     )
 
 
-def _peers(node: Node, ports: Ports) -> PeerPort | None:
+def _peers(node: Node, ports: GatewayPorts) -> PeerPort | None:
     if not node.open_peer_port or not ports.peer_host:
         return None
-    return PeerPort(port=node.open_peer_port, to=Address(node.host, ports.node_peer))
+    return PeerPort(
+        port=node.open_peer_port, to=UpstreamAddress(node.host, ports.node_peer)
+    )

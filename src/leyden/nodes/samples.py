@@ -22,8 +22,8 @@ from leyden.nodes.runtimes.base import Usage
 from leyden.values import Struct
 
 RETIRED: Final = "samples"
-EVERY: Final = timedelta(seconds=30)
-KEPT: Final = 120  # an hour
+SAMPLE_INTERVAL: Final = timedelta(seconds=30)
+KEEP_NEWEST: Final = 120  # an hour
 # Nobody else waits for longer than these few take: 4 µs each.
 _AT_A_TIME: Final = 250
 _FIELDS: Final = 6  # of a sample; 6 KiB a node, and 60 MiB for ten thousand
@@ -60,23 +60,23 @@ class Samples:
 
     def __init__(self) -> None:
         # Numbers alone, a dozen objects less for each of a million samples.
-        self._kept: dict[str, array[float]] = {}
+        self._samples: dict[str, array[float]] = {}
         self._counted: dict[str, _Counted] = {}
 
     def of(self, node_id: str) -> Sequence[Sample]:
         """Return a node's samples, oldest first."""
-        kept = self._kept.get(node_id, ())
+        samples = self._samples.get(node_id, ())
         return tuple(
-            _sample(kept[begin : begin + _FIELDS])
-            for begin in range(0, len(kept), _FIELDS)
+            _sample(samples[begin : begin + _FIELDS])
+            for begin in range(0, len(samples), _FIELDS)
         )
 
     def cpu_cores(self, node_id: str, usage: Usage, *, now: datetime) -> float | None:
         """Return how much of a processor a node uses, be it by its last sample."""
-        if usage.cpu_cores is not None or not (kept := self._kept.get(node_id)):
+        if usage.cpu_cores is not None or not (samples := self._samples.get(node_id)):
             return usage.cpu_cores
-        latest = _sample(kept[-_FIELDS:])
-        return latest.cpu_cores if now - latest.at <= 2 * EVERY else None
+        latest = _sample(samples[-_FIELDS:])
+        return latest.cpu_cores if now - latest.at <= 2 * SAMPLE_INTERVAL else None
 
     async def follow(self, fleet: Fleet) -> None:
         """Take samples until cancelled."""
@@ -85,7 +85,7 @@ class Samples:
                 await self.take(fleet)
             except Away as error:
                 log.info("no samples are taken", extra={"why": str(error)})
-            await asyncio.sleep(EVERY.total_seconds())
+            await asyncio.sleep(SAMPLE_INTERVAL.total_seconds())
 
     async def take(self, fleet: Fleet) -> None:
         """Sample every running node once."""
@@ -96,15 +96,15 @@ class Samples:
             if node.has_process
         ]
         traffic = await fleet.gateway.traffic() if nodes else None
-        usages = await fleet.homes.usages(nodes)
-        kept, counted = {}, {}
+        usages = await fleet.node_files.usages(nodes)
+        remaining, counted = {}, {}
         for number, node in enumerate(nodes, start=1):
             if number % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
             usage = usages[node.id]
             into, out = _passed(node.id, traffic)
-            kept[node.id] = self._kept.get(node.id, array("d"))
-            kept[node.id].extend(
+            remaining[node.id] = self._samples.get(node.id, array("d"))
+            remaining[node.id].extend(
                 (
                     now.timestamp(),
                     _or_unknown(usage.memory),
@@ -114,10 +114,10 @@ class Samples:
                     usage.height,
                 )
             )
-            del kept[node.id][: -KEPT * _FIELDS]
+            del remaining[node.id][: -KEEP_NEWEST * _FIELDS]
             if usage.cpu_s is not None:
                 counted[node.id] = _Counted(node.process, now, usage.cpu_s)
-        self._kept, self._counted = kept, counted
+        self._samples, self._counted = remaining, counted
 
     def _cores(self, node: Node, usage: Usage, now: datetime) -> float | None:
         """Return how much of a processor a node has used since its last sample."""
@@ -146,13 +146,13 @@ def _sample(row: Sequence[float]) -> Sample:
     at, memory, cpu_cores, bytes_in, bytes_out, height = row
     return Sample(
         at=datetime.fromtimestamp(at, UTC),
-        memory=_whole(memory),
+        memory=_rounded(memory),
         cpu_cores=None if math.isnan(cpu_cores) else cpu_cores,
-        bytes_in=_whole(bytes_in),
-        bytes_out=_whole(bytes_out),
+        bytes_in=_rounded(bytes_in),
+        bytes_out=_rounded(bytes_out),
         height=int(height),
     )
 
 
-def _whole(value: float) -> int | None:
+def _rounded(value: float) -> int | None:
     return None if math.isnan(value) else int(value)

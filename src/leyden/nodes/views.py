@@ -9,11 +9,11 @@ from leyden.nodes import launch_specs
 from leyden.nodes.fleet import Fleet
 from leyden.nodes.rows.commands import Command
 from leyden.nodes.rules import node_settings
-from leyden.nodes.rules.nodes import Listed, Node, Stamp
+from leyden.nodes.rules.nodes import Node, NodeListing, Stamp
 from leyden.values import Struct
 
 
-class View(Struct, frozen=True, kw_only=True):
+class NodeView(Struct, frozen=True, kw_only=True):
     """A node as shown to its owner."""
 
     node: Node
@@ -21,29 +21,31 @@ class View(Struct, frozen=True, kw_only=True):
     history: Sequence[Command]
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class ShownNode(Struct, frozen=True, kw_only=True):
     """What the API shows of a node."""
 
-    listed: Listed
+    listed: NodeListing
     settings: dict[str, object]
     history: Sequence[Command]
 
 
-async def list_(fleet: Fleet, organization_id: str) -> list[Listed]:
+async def list_(fleet: Fleet, organization_id: str) -> list[NodeListing]:
     """List an organization's nodes, oldest first."""
     return await fleet.database.reader.nodes.list_(organization_id)
 
 
-async def show(fleet: Fleet, organization_id: str, node_id: str) -> Shown:
+async def show(fleet: Fleet, organization_id: str, node_id: str) -> ShownNode:
     """Return a node with its settings, as the API shows them, and its commands."""
     rows, opened = fleet.database.reader, fleet.sealer.open
     found = await rows.nodes.show(organization_id, node_id)
-    kept = opened(found.sealed_settings, purpose=launch_specs.settings_purpose(node_id))
+    secrets = opened(
+        found.sealed_settings, purpose=launch_specs.settings_purpose(node_id)
+    )
     secret = opened(found.webhook_secret, purpose=webhook_secret_purpose(node_id))
-    return Shown(
+    return ShownNode(
         listed=found.listed,
         settings=node_settings.show(
-            node_settings.with_secrets(found.settings, json.loads(kept)),
+            node_settings.with_secrets(found.settings, json.loads(secrets)),
             webhook_secret=secret.decode(),
         ),
         history=await rows.commands.list_(node_id),
@@ -55,11 +57,11 @@ async def stamp(fleet: Fleet, organization_id: str, node_id: str) -> Stamp:
     return await fleet.database.reader.nodes.stamp(organization_id, node_id)
 
 
-async def view(fleet: Fleet, organization_id: str, node_id: str) -> View:
+async def view(fleet: Fleet, organization_id: str, node_id: str) -> NodeView:
     """Return a node with its settings, as shown, and its activity."""
     shown = await show(fleet, organization_id, node_id)
     node = await get(fleet, organization_id, node_id)
-    return View(
+    return NodeView(
         node=node,
         settings=shown.settings,
         history=shown.history,

@@ -17,7 +17,7 @@ from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Away, LeydenError, Lost, NotFound, Stale
 from leyden.nodes import reconciler
 from leyden.nodes.fleet import EVERYTHING, NODE, ROUTES, Fleet
-from leyden.nodes.rules.node_moves import Step, plan
+from leyden.nodes.rules.node_moves import NodeStep, plan
 from leyden.nodes.rules.nodes import Node
 from leyden.nodes.rules.observations import Observation, observe
 from leyden.values import Struct, field
@@ -87,7 +87,7 @@ class Watching:
         self._held = held
         nodes = await fleet.database.reader.nodes.all_()
         for number, node in enumerate(nodes, start=1):
-            observation = await self._seen(node) if node.has_process else None
+            observation = await self._observation(node) if node.has_process else None
             if observation is not None:
                 adopted += observation.known and observation.alive
                 held.nodes[node.id] = node.process if observation.known else ""
@@ -104,8 +104,10 @@ class Watching:
         now = fleet.clock()
         async with work.transaction() as tx:
             for node in nodes:
-                if plan(node, now) is not Step.NOTHING or node.id in unseen:
-                    due = max(node.due, now) if plan(node, now) is Step.WAIT else now
+                if plan(node, now) is not NodeStep.NOTHING or node.id in unseen:
+                    due = (
+                        max(node.due, now) if plan(node, now) is NodeStep.WAIT else now
+                    )
                     await tx.tasks.put(NODE, node.id, due=due)
             await tx.tasks.put(ROUTES, EVERYTHING, due=now)
         held.is_complete = True
@@ -145,7 +147,7 @@ class Watching:
             return
         for node in await fleet.node_cache.nodes(fleet.database.reader.nodes):
             if node.has_process and held.nodes.get(node.id) != node.process:
-                observation = await self._seen(node)
+                observation = await self._observation(node)
                 if observation is None:
                     continue
                 if observation.known:
@@ -154,7 +156,7 @@ class Watching:
                 elif observe(node, observation, fleet.clock()) != node:
                     self.enqueue(node.id, observation)
 
-    async def _seen(self, node: Node) -> Observation | None:
+    async def _observation(self, node: Node) -> Observation | None:
         """Return what is known of a node; None where it cannot be looked at.
 
         Its folder cannot be read, say. It must not keep the others from being heard.
@@ -222,7 +224,7 @@ class Watching:
         It failed while the node's machine was unreachable, and would wait for minutes.
         """
         now = self._fleet.clock()
-        if plan(node, now) not in {Step.NOTHING, Step.WAIT}:
+        if plan(node, now) not in {NodeStep.NOTHING, NodeStep.WAIT}:
             async with held.work.transaction() as tx:
                 await tx.tasks.put(NODE, node.id, due=now)
 

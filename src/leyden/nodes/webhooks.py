@@ -7,7 +7,7 @@ from leyden.events import manual_deliveries, subscriptions
 from leyden.events.dispatchers import Dispatcher
 from leyden.events.rows.subscription_deliveries import Sent
 from leyden.events.rows.subscriptions import Subscription
-from leyden.events.rules.webhooks import Type, status_of_test
+from leyden.events.rules.webhooks import WebhookType, status_of_test
 from leyden.events.subscriptions import Rotated
 from leyden.nodes.node_events import message_of
 from leyden.nodes.rules.nodes import Node
@@ -16,7 +16,7 @@ from leyden.schemas.node_settings import MASK
 from leyden.values import Struct
 
 
-class Overview(Struct, frozen=True, kw_only=True):
+class WebhookOverview(Struct, frozen=True, kw_only=True):
     """A node's webhook status, as shown to its owner."""
 
     node: Node
@@ -30,15 +30,15 @@ async def overview(
     node_id: str,
     *,
     before: int | None,
-    most: int,
-) -> Overview:
+    limit: int,
+) -> WebhookOverview:
     """Return a page of deliveries, newest first, and the delivery status."""
     reader = dispatcher.database.reader
-    return Overview(
+    return WebhookOverview(
         node=owned_or_not_found(await reader.nodes.find(node_id), organization_id),
         endpoint=await reader.subscriptions.get_of_node(node_id),
         deliveries=await reader.subscription_deliveries.page(
-            node_id, before=before, most=most
+            node_id, before=before, limit=limit
         ),
     )
 
@@ -58,12 +58,12 @@ async def redeliver(
     """
     await _with_webhook(dispatcher, organization_id, node_id)
     reader = dispatcher.database.reader
-    kept = await reader.subscription_deliveries.get(node_id, event_id)
+    delivery = await reader.subscription_deliveries.get(node_id, event_id)
     await rights.confirm_before(
         dispatcher.database, actor, organization_id, Right.NODES
     )
     to = await reader.subscriptions.get_of_node(node_id)
-    return await manual_deliveries.send_now(dispatcher, to, kept.message)
+    return await manual_deliveries.send_now(dispatcher, to, delivery.message)
 
 
 async def test(
@@ -84,7 +84,7 @@ async def test(
     node = await _with_webhook(dispatcher, organization_id, node_id)
     now = dispatcher.clock()
     details = {"status": status_of_test(node.status, status)}
-    message = message_of(node, Type.STATUS, details, now=now, test=True)
+    message = message_of(node, WebhookType.STATUS, details, now=now, test=True)
     async with dispatcher.database.transaction() as tx:
         await rights.confirm(tx, actor, organization_id, Right.NODES)
         await tx.subscriptions.keep_of_node(node_id, now=now)

@@ -11,12 +11,12 @@ from prometheus_client import Gauge
 
 from leyden.base.database.stores import Stores
 from leyden.base.platform import Platform
-from leyden.base.rules.alarms import Kind
+from leyden.base.rules.alarms import AlarmKind
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Away
 from leyden.events.rules.events import CLEARED, INSTALLATION, RAISED, Event
 from leyden.operators.alarms import Alarm, list_alarms
-from leyden.operators.attention import Reason, needing_attention
+from leyden.operators.attention import AttentionReason, needing_attention
 from leyden.operators.oversight import violations
 from leyden.operators.rows.alarms import RaisedAlarm
 
@@ -32,7 +32,11 @@ _ORDERS: Final = Gauge(
     ["reason"],
 )
 _CHECK_EVERY_S: Final = 60.0
-_START_LATER: Final = (Kind.TREASURY_AWAY, Kind.SELLER_AWAY, Kind.MARKET_AWAY)
+_START_LATER: Final = (
+    AlarmKind.TREASURY_AWAY,
+    AlarmKind.SELLER_AWAY,
+    AlarmKind.MARKET_AWAY,
+)
 _STARTS_WITHIN: Final = timedelta(minutes=30)
 # Verifying reads all entries of the ledger, which would slow down every restart.
 _FIRST_VERIFICATION: Final = timedelta(hours=1)
@@ -229,16 +233,17 @@ async def ledger_alarms(platform: Platform) -> list[Alarm]:
     """Verify the ledger; return an alarm for each violation."""
     broken = await violations(platform)
     return [
-        Alarm(Kind.LEDGER_BROKEN, str(each), each.rule, each.where) for each in broken
+        Alarm(AlarmKind.LEDGER_BROKEN, str(each), each.rule, each.where)
+        for each in broken
     ]
 
 
 async def _broken_before(platform: Platform) -> list[Alarm]:
     """Return what the last verification found, before this process started."""
     return [
-        Alarm(Kind.LEDGER_BROKEN, each.what, each.subject, each.reason)
+        Alarm(AlarmKind.LEDGER_BROKEN, each.what, each.subject, each.reason)
         for each in await platform.database.reader.alarms.list_()
-        if each.kind == Kind.LEDGER_BROKEN
+        if each.kind == AlarmKind.LEDGER_BROKEN
     ]
 
 
@@ -246,7 +251,7 @@ async def check(
     platform: Platform,
     raised: Collection[Alarm] = (),
     broken: Collection[Alarm] = (),
-    starting: set[Kind] | None = None,
+    starting: set[AlarmKind] | None = None,
 ) -> frozenset[Alarm]:
     """Return the alarms; set the metrics, and log what changed since `raised`.
 
@@ -259,10 +264,10 @@ async def check(
         starting &= {each.kind for each in found}
         found = [each for each in found if each.kind not in starting]
     kinds = Counter(each.kind for each in found)
-    for kind in Kind:
+    for kind in AlarmKind:
         _ALARM.labels(kind.value).set(kinds[kind])
     reasons = Counter(each.reason for each in orders)
-    for reason in Reason:
+    for reason in AttentionReason:
         _ORDERS.labels(reason.value).set(reasons[reason])
     before, after = ({each.key for each in some} for some in (raised, found))
     for each in found:

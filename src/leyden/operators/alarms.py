@@ -10,11 +10,11 @@ from typing import Final
 from leyden.backups import results
 from leyden.base.database.stores import Stores
 from leyden.base.platform import Platform
-from leyden.base.rules.alarms import Kind
+from leyden.base.rules.alarms import AlarmKind
 from leyden.base.rules.units import BLOCKS_PER_DAY, size
 from leyden.channels import treasury_identity
 from leyden.channels.direct import seller_balance
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.channels.tickets import pool_account
 from leyden.errors import MarketAway, MarketRefused, SellerAway, TorAway, TreasuryAway
 from leyden.events.emailing import FAILING
@@ -22,14 +22,14 @@ from leyden.nodes import certificate_expiry, peer_addresses, relocations, routes
 from leyden.nodes.fleet import ROUTES, Fleet
 from leyden.operators import node_alarms
 from leyden.operators.attention import LATE, AttentionItem, needing_attention
-from leyden.operators.rows.counts import Queue
+from leyden.operators.rows.counts import QueueCount
 from leyden.values import Struct
 
 _MANY_ATTEMPTS: Final = 10  # a task with as many counts as failing
 _ANSWERS_WITHIN_S: Final = 5.0
 _LEAST_FREE: Final = 2 << 30
 _FOUND: Final = "found"  # by a job
-_KINDS: Final = frozenset(each.value for each in Kind)
+_KINDS: Final = frozenset(each.value for each in AlarmKind)
 
 
 class Alarm(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Alarm(Struct, frozen=True):
     reason tell it from others; its text may change meanwhile.
     """
 
-    kind: Kind
+    kind: AlarmKind
     what: str
     subject: str = ""  # what it is about, like an order's id; empty: the installation
     reason: str = ""  # tells alarms of one kind and subject apart
@@ -75,18 +75,18 @@ async def list_alarms(
         *await _findings(reader, now=now),
         *await _reversed(reader),
     ]
-    if platform.shop is not None:
-        found += await _treasury(platform.shop)
-        found += await _auction(platform.shop)
-        found += await _seller(platform.shop)
+    if platform.channels is not None:
+        found += await _treasury(platform.channels)
+        found += await _auction(platform.channels)
+        found += await _seller(platform.channels)
     if platform.fleet is not None:
         found += await _fleet(platform.fleet, queues, now=now)
     found += await _emails(platform)
     what = results.missing(platform.settings)
     if what and platform.settings.mainnet_backend:
-        found.append(Alarm(Kind.BACKUP_NONE, what))
+        found.append(Alarm(AlarmKind.BACKUP_NONE, what))
     for subject, what in (await results.alarms(platform, now=now)).items():
-        found.append(Alarm(Kind.BACKUP_STALE, what, subject))
+        found.append(Alarm(AlarmKind.BACKUP_STALE, what, subject))
     found += await asyncio.to_thread(disk, platform.settings.home_path)
     return found
 
@@ -113,24 +113,24 @@ def _orders(orders: Sequence[AttentionItem]) -> list[Alarm]:
 
 async def _findings(reader: Stores, *, now: datetime) -> list[Alarm]:
     return [
-        Alarm(Kind(kind), what, subject, _FOUND)
+        Alarm(AlarmKind(kind), what, subject, _FOUND)
         for kind, subject, what in await reader.findings.list_(now=now)
         if kind in _KINDS  # else it is of a newer release
     ]
 
 
 async def _fleet(
-    fleet: Fleet, queues: Sequence[Queue], *, now: datetime
+    fleet: Fleet, queues: Sequence[QueueCount], *, now: datetime
 ) -> list[Alarm]:
     found = []
     for each in await certificate_expiry.ending(fleet):
         what = f"the certificate of {each.what} expires {each.until:%Y-%m-%d}"
-        found.append(Alarm(Kind.CERTIFICATE_EXPIRING, what, each.what))
+        found.append(Alarm(AlarmKind.CERTIFICATE_EXPIRING, what, each.what))
     reader = fleet.database.reader
     for node_id, what in (await relocations.alarms(reader)).items():
-        found.append(Alarm(Kind.MOVE_STUCK, what, node_id))
+        found.append(Alarm(AlarmKind.MOVE_STUCK, what, node_id))
     if what := await peer_addresses.alarm(reader, fleet.rules, now=now):
-        found.append(Alarm(Kind.PEER_PORTS_LOW, what))
+        found.append(Alarm(AlarmKind.PEER_PORTS_LOW, what))
     if any(each.kind == ROUTES and each.most_attempts for each in queues):
         found += await _peer_ports(fleet)
     return found + await _tor(fleet)
@@ -147,10 +147,10 @@ def disk(folder: Path, *, least: int = _LEAST_FREE) -> list[Alarm]:
         f"only {size(free)} free on the disk of {folder}: nodes stop when the disk is "
         "full"
     )
-    return [Alarm(Kind.DISK_LOW, what, str(folder))]
+    return [Alarm(AlarmKind.DISK_LOW, what, str(folder))]
 
 
-def _queues(queues: Sequence[Queue], now: datetime) -> list[Alarm]:
+def _queues(queues: Sequence[QueueCount], now: datetime) -> list[Alarm]:
     found = []
     for queue in queues:
         if now - queue.next_due > LATE:
@@ -159,7 +159,7 @@ def _queues(queues: Sequence[Queue], now: datetime) -> list[Alarm]:
             what = f"{queue.kind}: failed {queue.most_attempts} times"
         else:
             continue
-        found.append(Alarm(Kind.QUEUE_LAGGING, what, queue.kind))
+        found.append(Alarm(AlarmKind.QUEUE_LAGGING, what, queue.kind))
     return found
 
 
@@ -172,7 +172,9 @@ async def _reversed(reader: Stores) -> list[Alarm]:
             f"{organization_id}: their next payment, or `leyden account correct`, "
             "repays the debt"
         )
-        found.append(Alarm(Kind.PAYMENT_REVERSED, what, organization_id, str(sats)))
+        found.append(
+            Alarm(AlarmKind.PAYMENT_REVERSED, what, organization_id, str(sats))
+        )
     return found
 
 
@@ -184,37 +186,39 @@ async def _emails(platform: Platform) -> list[Alarm]:
         return []
     emails = "1 email" if waiting == 1 else f"{waiting} emails"
     what = f"the mail server rejects {emails}: `leyden mail test` shows why"
-    return [Alarm(Kind.EMAIL_AWAY, what)]
+    return [Alarm(AlarmKind.EMAIL_AWAY, what)]
 
 
-async def _treasury(shop: Shop) -> list[Alarm]:
+async def _treasury(channels: ChannelServices) -> list[Alarm]:
     found = []
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
-            await shop.payments.identity()
+            await channels.payments.identity()
     except (TreasuryAway, TimeoutError):
         what = "the treasury does not respond: customers can't order or pay"
-        found.append(Alarm(Kind.TREASURY_AWAY, what))
-    if what := await treasury_identity.alarm(shop.database):
-        found.append(Alarm(Kind.TREASURY_REPLACED, what))
+        found.append(Alarm(AlarmKind.TREASURY_AWAY, what))
+    if what := await treasury_identity.alarm(channels.database):
+        found.append(Alarm(AlarmKind.TREASURY_REPLACED, what))
     return found
 
 
-async def _seller(shop: Shop) -> list[Alarm]:
-    if shop.seller is None:
+async def _seller(channels: ChannelServices) -> list[Alarm]:
+    if channels.seller is None:
         return []
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
-            balance = await seller_balance.read(shop)
+            balance = await seller_balance.read(channels)
     except SellerAway as error:
         return [
-            Alarm(Kind.SELLER_AWAY, f"customers can't order direct channels: {error}")
+            Alarm(
+                AlarmKind.SELLER_AWAY, f"customers can't order direct channels: {error}"
+            )
         ]
     except TimeoutError:
         what = "the seller does not respond: customers can't order direct channels"
-        return [Alarm(Kind.SELLER_AWAY, what)]
-    what = seller_balance.alarm(balance, low=shop.rules.seller_low)
-    return [Alarm(Kind.SELLER_LOW, what)] if what else []
+        return [Alarm(AlarmKind.SELLER_AWAY, what)]
+    what = seller_balance.alarm(balance, low=channels.rules.seller_low)
+    return [Alarm(AlarmKind.SELLER_LOW, what)] if what else []
 
 
 async def _peer_ports(fleet: Fleet) -> list[Alarm]:
@@ -226,7 +230,7 @@ async def _peer_ports(fleet: Fleet) -> list[Alarm]:
         return []
     return [
         Alarm(
-            Kind.PEER_PORTS_TAKEN,
+            AlarmKind.PEER_PORTS_TAKEN,
             f"another program has port {port} of node {node_id}: peers can't connect "
             "until you stop that program",
             node_id,
@@ -249,27 +253,27 @@ async def _tor(fleet: Fleet) -> list[Alarm]:
     except TimeoutError:
         what = "tor_control: Tor does not respond in time"
     said = f"peers can't reach nodes over Tor: {what}"
-    return [Alarm(Kind.TOR_AWAY, said)] if what else []
+    return [Alarm(AlarmKind.TOR_AWAY, said)] if what else []
 
 
-async def _auction(shop: Shop) -> list[Alarm]:
-    if shop.account is None:
+async def _auction(channels: ChannelServices) -> list[Alarm]:
+    if channels.account is None:
         return []
-    rules = shop.rules.upkeep
+    rules = channels.rules.upkeep
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
-            standing = await pool_account.read(shop.account, shop.database)
+            standing = await pool_account.read(channels.account, channels.database)
     except (MarketAway, MarketRefused, TimeoutError):
         what = "the auction does not respond: customers can't order channels"
-        return [Alarm(Kind.MARKET_AWAY, what)]
+        return [Alarm(AlarmKind.MARKET_AWAY, what)]
     found = []
     if what := standing.alarm(low=rules.low):
-        found.append(Alarm(Kind.POOL_LOW, what))
+        found.append(Alarm(AlarmKind.POOL_LOW, what))
     # It is renewed automatically a day earlier: the alarm means that this failed.
     if standing.blocks_left < rules.renew_before_blocks - BLOCKS_PER_DAY:
         what = (
             f"the Pool account expires in {standing.blocks_left} blocks and was not "
             "renewed: `leyden pool renew`"
         )
-        found.append(Alarm(Kind.POOL_EXPIRING, what))
+        found.append(Alarm(AlarmKind.POOL_EXPIRING, what))
     return found

@@ -7,11 +7,11 @@ from enum import StrEnum, auto
 from typing import Final
 
 from leyden.base.platform import Platform
-from leyden.base.rules.alarms import Kind
+from leyden.base.rules.alarms import AlarmKind
 from leyden.channels.direct.rules.fundings import Obstacle
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.pricing import ChannelKind
-from leyden.channels.shop import ShopSettings
+from leyden.channels.services import ChannelSettings
 from leyden.channels.tickets.missing_tickets import list_missing
 from leyden.errors import MarketAway
 from leyden.values import Struct
@@ -23,14 +23,14 @@ LATE: Final = timedelta(minutes=5)
 # After an order stopped waiting for its buyer's node, lnd may need this long to give up
 # the opening.
 _GIVES_UP: Final = timedelta(minutes=45)
-_MOST_ORDERS: Final = 200
-_HAS_A_TICKET: Final = frozenset({Status.CREATED, Status.SUBMITTED})
+_MAX_ORDERS: Final = 200
+_HAS_A_TICKET: Final = frozenset({OrderStatus.CREATED, OrderStatus.SUBMITTED})
 # An order that leaves nothing to do is listed for this long. A failed order is one, as
 # its money was returned, unless its channel was signed.
 _SHOWN_FOR: Final = timedelta(days=7)
 
 
-class Reason(StrEnum):
+class AttentionReason(StrEnum):
     """Why an order is listed."""
 
     TICKET_MISSING = auto()
@@ -49,50 +49,50 @@ class Reason(StrEnum):
 
 # What leaves an operator nothing to do has none: buyers, and strangers over LSPS1, can
 # cause it without paying, and each of their orders would hide others among many.
-_ALARMS: Final[Mapping[Reason, Kind | None]] = {
-    Reason.TICKET_MISSING: Kind.ORDER_STUCK,
-    Reason.TICKET_LATE: Kind.ORDER_STUCK,
-    Reason.TICKET_FAILED: None,
-    Reason.OPENING_WAITS: None,
-    Reason.OPENING_LATE: Kind.ORDER_STUCK,
-    Reason.OPENING_FAILED: None,
-    Reason.UNPUBLISHED: Kind.ORDER_STUCK,
-    Reason.UNCONFIRMED: Kind.ORDER_STUCK,
-    Reason.GIVEN_AWAY: Kind.ORDER_UNPAID,
-    Reason.LOST: Kind.ORDER_STUCK,
-    Reason.OWED: Kind.ORDER_OWED,
-    Reason.CLOSED: Kind.ORDER_STUCK,
+_ALARMS: Final[Mapping[AttentionReason, AlarmKind | None]] = {
+    AttentionReason.TICKET_MISSING: AlarmKind.ORDER_STUCK,
+    AttentionReason.TICKET_LATE: AlarmKind.ORDER_STUCK,
+    AttentionReason.TICKET_FAILED: None,
+    AttentionReason.OPENING_WAITS: None,
+    AttentionReason.OPENING_LATE: AlarmKind.ORDER_STUCK,
+    AttentionReason.OPENING_FAILED: None,
+    AttentionReason.UNPUBLISHED: AlarmKind.ORDER_STUCK,
+    AttentionReason.UNCONFIRMED: AlarmKind.ORDER_STUCK,
+    AttentionReason.GIVEN_AWAY: AlarmKind.ORDER_UNPAID,
+    AttentionReason.LOST: AlarmKind.ORDER_STUCK,
+    AttentionReason.OWED: AlarmKind.ORDER_OWED,
+    AttentionReason.CLOSED: AlarmKind.ORDER_STUCK,
 }
-_WHY: Final[Mapping[Reason, str]] = {
-    Reason.TICKET_MISSING: (
+_WHY: Final[Mapping[AttentionReason, str]] = {
+    AttentionReason.TICKET_MISSING: (
         "the market lost the ticket: end the order with `leyden pool abandon`"
     ),
-    Reason.TICKET_LATE: "the ticket is not created yet",
-    Reason.TICKET_FAILED: "the ticket could not be created",
-    Reason.OPENING_WAITS: "the channel is not open yet",
-    Reason.OPENING_LATE: (
+    AttentionReason.TICKET_LATE: "the ticket is not created yet",
+    AttentionReason.TICKET_FAILED: "the ticket could not be created",
+    AttentionReason.OPENING_WAITS: "the channel is not open yet",
+    AttentionReason.OPENING_LATE: (
         "the channel is not open yet, and its payment should have been returned by now"
     ),
-    Reason.OPENING_FAILED: "the channel could not be opened",
-    Reason.UNPUBLISHED: (
+    AttentionReason.OPENING_FAILED: "the channel could not be opened",
+    AttentionReason.UNPUBLISHED: (
         "the channel is signed but not published: see docs/direct-channels.md"
     ),
-    Reason.UNCONFIRMED: "the channel is unconfirmed",
-    Reason.GIVEN_AWAY: (
+    AttentionReason.UNCONFIRMED: "the channel is unconfirmed",
+    AttentionReason.GIVEN_AWAY: (
         "the payment was returned while the channel was signed: see "
         "docs/direct-channels.md"
     ),
-    Reason.LOST: (
+    AttentionReason.LOST: (
         "the channel can never open, and its price became credit: abandon the channel "
         "at the seller's lnd; see docs/direct-channels.md"
     ),
-    Reason.OWED: (
+    AttentionReason.OWED: (
         "the channel can never open, and you owe its price to a buyer without an "
         "account: pay it back by hand, and record that with `leyden account correct "
         "--kind refund`; abandon the channel at the seller's lnd; see "
         "docs/direct-channels.md"
     ),
-    Reason.CLOSED: "the channel was closed before its lease ended",
+    AttentionReason.CLOSED: "the channel was closed before its lease ended",
 }
 _OBSTACLES: Final[Mapping[Obstacle, str]] = {
     Obstacle.CAPPED: (
@@ -118,7 +118,7 @@ class AttentionItem(Struct, frozen=True):
     """An order that needs attention."""
 
     order: Order
-    reason: Reason
+    reason: AttentionReason
     obstacle: str = ""  # to its confirmation
 
     @property
@@ -128,7 +128,7 @@ class AttentionItem(Struct, frozen=True):
         return f"{why}: {_OBSTACLES[Obstacle(self.obstacle)]}" if self.obstacle else why
 
     @property
-    def alarm(self) -> Kind | None:
+    def alarm(self) -> AlarmKind | None:
         """The kind of alarm that it raises; None if there is nothing to do."""
         return _ALARMS[self.reason]
 
@@ -138,11 +138,13 @@ async def needing_attention(
 ) -> list[AttentionItem]:
     """List orders that need attention: ticket missing, late or failed."""
     reader = platform.database.reader.orders
-    rules = platform.shop.rules if platform.shop is not None else ShopSettings()
-    late = await reader.overdue(now - LATE, most=_MOST_ORDERS)
-    failed = await reader.failed(since=now - _SHOWN_FOR, most=_MOST_ORDERS)
+    rules = (
+        platform.channels.rules if platform.channels is not None else ChannelSettings()
+    )
+    late = await reader.overdue(now - LATE, limit=_MAX_ORDERS)
+    failed = await reader.failed(since=now - _SHOWN_FOR, limit=_MAX_ORDERS)
     leases = platform.database.reader.leases
-    closed = await leases.closed_early(since=now - _SHOWN_FOR, most=_MOST_ORDERS)
+    closed = await leases.closed_early(since=now - _SHOWN_FOR, limit=_MAX_ORDERS)
     fundings = platform.database.reader.fundings
     lost = await fundings.lost([each.id for each in failed])
     strangers = await platform.database.reader.lsps1_orders.of_orders(lost)
@@ -154,50 +156,59 @@ async def needing_attention(
     unconfirmed = await reader.get_many(obstacles)
     return [
         *(
-            AttentionItem(each, Reason.TICKET_MISSING)
+            AttentionItem(each, AttentionReason.TICKET_MISSING)
             for each in await _missing(platform)
         ),
         *(AttentionItem(each, _late(each, rules, now=now)) for each in late),
         *(AttentionItem(each, _failed(each, lost, strangers)) for each in failed),
         *(
-            AttentionItem(each, Reason.UNCONFIRMED, obstacles[each.id])
+            AttentionItem(each, AttentionReason.UNCONFIRMED, obstacles[each.id])
             for each in unconfirmed
         ),
-        *(AttentionItem(each, Reason.CLOSED) for each in await reader.get_many(closed)),
+        *(
+            AttentionItem(each, AttentionReason.CLOSED)
+            for each in await reader.get_many(closed)
+        ),
     ]
 
 
-def _late(order: Order, rules: ShopSettings, *, now: datetime) -> Reason:
+def _late(order: Order, rules: ChannelSettings, *, now: datetime) -> AttentionReason:
     if order.kind is ChannelKind.TICKET:
-        return Reason.TICKET_LATE
+        return AttentionReason.TICKET_LATE
     if order.channel_point:
-        return Reason.UNPUBLISHED
+        return AttentionReason.UNPUBLISHED
     patience = rules.peer_patience_held if order.held_htlc else rules.peer_patience
     waits = now - (order.paid_at or order.created) < patience + _GIVES_UP
-    return Reason.OPENING_WAITS if waits else Reason.OPENING_LATE
+    return AttentionReason.OPENING_WAITS if waits else AttentionReason.OPENING_LATE
 
 
-def _failed(order: Order, lost: Collection[str], strangers: Collection[str]) -> Reason:
+def _failed(
+    order: Order, lost: Collection[str], strangers: Collection[str]
+) -> AttentionReason:
     if order.kind is ChannelKind.TICKET:
-        return Reason.TICKET_FAILED
+        return AttentionReason.TICKET_FAILED
     if order.id in lost:
-        return Reason.OWED if order.id in strangers else Reason.LOST
-    return Reason.GIVEN_AWAY if order.channel_point else Reason.OPENING_FAILED
+        return AttentionReason.OWED if order.id in strangers else AttentionReason.LOST
+    return (
+        AttentionReason.GIVEN_AWAY
+        if order.channel_point
+        else AttentionReason.OPENING_FAILED
+    )
 
 
 async def _missing(platform: Platform) -> list[Order]:
     """List orders with a missing ticket; those known before if the market is away."""
-    if platform.shop is None:
+    if platform.channels is None:
         return []
     try:
-        return await list_missing(platform.shop)
+        return await list_missing(platform.channels)
     except MarketAway as error:
         log.warning("can't check for missing tickets", extra={"why": str(error)})
     reader = platform.database.reader
     raised = [
         each.subject
         for each in await reader.alarms.list_()
-        if each.reason == Reason.TICKET_MISSING
+        if each.reason == AttentionReason.TICKET_MISSING
     ]
     orders = await reader.orders.get_many(raised)
     return [each for each in orders if each.status in _HAS_A_TICKET]

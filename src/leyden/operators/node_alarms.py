@@ -6,13 +6,13 @@ from itertools import groupby
 from typing import Final
 
 from leyden.base.database.stores import Stores
-from leyden.base.rules.alarms import Kind
+from leyden.base.rules.alarms import AlarmKind
 from leyden.base.rules.times import to_iso
-from leyden.nodes.rules.nodes import Cause, Status
+from leyden.nodes.rules.nodes import Cause, NodeStatus
 from leyden.operators.rows.counts import FailingNode
 from leyden.values import Struct
 
-_MOST: Final = 200
+_LIMIT: Final = 200
 # One end may have been an accident; a node whose lnd ends this often in a row has a
 # reason to.
 _REPEATED: Final = 3
@@ -29,7 +29,7 @@ _WORDS: Final[Mapping[Cause, str]] = {
 class NodeAlarm(Struct, frozen=True):
     """An alarm about a node, or about the nodes of a lost machine."""
 
-    kind: Kind
+    kind: AlarmKind
     what: str
     subject: str  # the node's id, or why nodes can't be observed
     reason: str = ""
@@ -37,21 +37,23 @@ class NodeAlarm(Struct, frozen=True):
 
 async def list_(reader: Stores, *, now: datetime) -> list[NodeAlarm]:
     """List the alarms about nodes."""
-    nodes = await reader.counts.ailing(most=_MOST, now=now)
+    nodes = await reader.counts.ailing(limit=_LIMIT, now=now)
     found = [*_unknown([each for each in nodes if each.unknown is not None])]
     for each in nodes:
         trouble = each.trouble
         repeated = trouble is not None and trouble.times >= _REPEATED
         starts = trouble is not None and trouble.cause is Cause.NOT_STARTED
-        if each.status == Status.FAILED or (starts and each.crashes > 1):
+        if each.status == NodeStatus.FAILED or (starts and each.crashes > 1):
             what = f"node {each.id} could not be started: `leyden fleet` shows why"
-            found.append(NodeAlarm(Kind.NODE_FAILED, what, each.id))
+            found.append(NodeAlarm(AlarmKind.NODE_FAILED, what, each.id))
         elif trouble is not None and repeated:
             what = (
                 f"the lnd of node {each.id} {_WORDS[trouble.cause]} {trouble.times} "
                 f"times in a row{_advice(trouble.cause)}"
             )
-            found.append(NodeAlarm(Kind.NODE_CRASHING, what, each.id, trouble.cause))
+            found.append(
+                NodeAlarm(AlarmKind.NODE_CRASHING, what, each.id, trouble.cause)
+            )
     return found
 
 
@@ -84,7 +86,7 @@ def _unknown(nodes: Sequence[FailingNode]) -> list[NodeAlarm]:
             f"{cause}: since {to_iso(since)}, it is unknown whether the lnd of "
             f"{of_nodes} runs; `leyden fleet` lists them"
         )
-        found.append(NodeAlarm(Kind.NODE_UNKNOWN, what, cause))
+        found.append(NodeAlarm(AlarmKind.NODE_UNKNOWN, what, cause))
     return found
 
 

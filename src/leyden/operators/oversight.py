@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.backups import results as backup_results
-from leyden.backups.results import Shown
+from leyden.backups.results import ShownResult
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Organization
 from leyden.base.rules.times import to_iso
@@ -20,13 +20,13 @@ from leyden.channels.rules.ledger import OPERATORS
 from leyden.channels.rules.sources import Source
 from leyden.operators import node_alarms
 from leyden.operators.rows.alarms import RaisedAlarm
-from leyden.operators.rows.counts import FailingNode, FailingTask, Queue
+from leyden.operators.rows.counts import FailingNode, FailingTask, QueueCount
 from leyden.values import Struct
 
 # Workers check every minute.
 _CHECKED_WITHIN: Final = timedelta(minutes=3)
-_MOST_TRIED: Final = 20
-_MOST_AILING: Final = 200
+_MAX_TRIED: Final = 20
+_MAX_AILING: Final = 200
 
 
 class Overview(Struct, frozen=True, kw_only=True):
@@ -34,13 +34,13 @@ class Overview(Struct, frozen=True, kw_only=True):
 
     nodes: dict[str, int]
     orders: dict[str, int]
-    queues: list[Queue]
+    queues: list[QueueCount]
     tried: list[FailingTask]  # failing jobs
     alarms: list[RaisedAlarm]  # as the worker that checks them found them last
     not_checked: str  # why the alarms may be out of date; "" if they are not
     checked_at: datetime | None
     balances: dict[str, Sats]  # of the platform's own accounts
-    backups: list[Shown]  # empty without a backup store
+    backups: list[ShownResult]  # empty without a backup store
     without_backups: str  # what to do about that; "" if backups are made
     sources: tuple[Source, ...] = ()  # of channels; empty if none are sold
     treasury_check: TreasuryCheck | None = None  # the last one
@@ -76,14 +76,14 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         nodes=nodes,
         orders=orders,
         queues=queues,
-        tried=await counts.tried(most=_MOST_TRIED),
+        tried=await counts.tried(limit=_MAX_TRIED),
         alarms=alarms,
         not_checked=_not_checked(checked_at, now=now),
         checked_at=checked_at,
         balances=await ledger.sums_of(OPERATORS),
         backups=await backup_results.listed(platform),
         without_backups=backup_results.missing(platform.settings),
-        sources=sources.sold(platform.shop) if platform.shop else (),
+        sources=sources.sold(platform.channels) if platform.channels else (),
         treasury_check=await platform.database.reader.treasury_checks.find(),
     )
 
@@ -106,7 +106,7 @@ def _not_checked(checked_at: datetime | None, *, now: datetime) -> str:
 async def ailing(platform: Platform) -> list[Patient]:
     """List the nodes that need attention, the worst first, and why."""
     found = await platform.database.reader.counts.ailing(
-        most=_MOST_AILING, now=platform.clock()
+        limit=_MAX_AILING, now=platform.clock()
     )
     return [Patient(node, node_alarms.why(node)) for node in found]
 

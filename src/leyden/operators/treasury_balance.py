@@ -5,43 +5,45 @@ from collections.abc import Awaitable
 from typing import Final, TypeVar
 
 from leyden.base.rules.units import Sats
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import Holdings, PaidOrder
 from leyden.channels.rules.pricing import ChannelKind
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.channels.tickets import pool_account
-from leyden.channels.tickets.pool_account import Standing
+from leyden.channels.tickets.pool_account import PoolAccountState
 from leyden.errors import Away, MarketRefused
 from leyden.values import Struct
 
 T = TypeVar("T")
 
 _PATIENCE_S: Final = 5.0  # a person waits for this
-_MOST_TICKETS: Final = 200
+_MAX_TICKETS: Final = 200
 
 
 class TreasuryBalance(Struct, frozen=True, kw_only=True):
-    """The shop's funds; an unknown one is None, with the reason."""
+    """The platform's funds; an unknown one is None, with the reason."""
 
     holdings: Holdings | None
     no_holdings: str
-    standing: Standing | None
+    standing: PoolAccountState | None
     no_standing: str
     alarm: str
     outstanding: Sats  # that tickets may still take
     tickets: list[Order]  # orders whose ticket is not registered or not created yet
 
 
-async def read(shop: Shop) -> TreasuryBalance:
+async def read(channels: ChannelServices) -> TreasuryBalance:
     """Query treasury and auction at once; one may fail without the other."""
-    reader = shop.database.reader.orders
+    reader = channels.database.reader.orders
     (holdings, no_holdings), (standing, no_standing) = await asyncio.gather(
-        _asked(
-            shop.treasury.holdings() if shop.treasury else None,
+        _answer_of(
+            channels.treasury.holdings() if channels.treasury else None,
             "This platform has no treasury.",
         ),
-        _asked(
-            pool_account.read(shop.account, shop.database) if shop.account else None,
+        _answer_of(
+            pool_account.read(channels.account, channels.database)
+            if channels.account
+            else None,
             "The market is simulated, without a Pool account.",
         ),
     )
@@ -50,18 +52,20 @@ async def read(shop: Shop) -> TreasuryBalance:
         no_holdings=no_holdings,
         standing=standing,
         no_standing=no_standing,
-        alarm=standing.alarm(low=shop.rules.upkeep.low) if standing else "",
+        alarm=standing.alarm(low=channels.rules.upkeep.low) if standing else "",
         outstanding=await reader.outstanding(),
         tickets=[
             each
-            for status in (Status.CREATING, Status.CREATED)
-            for each in await reader.in_status(status, most=_MOST_TICKETS)
+            for status in (OrderStatus.CREATING, OrderStatus.CREATED)
+            for each in await reader.in_status(status, limit=_MAX_TICKETS)
             if each.kind is ChannelKind.TICKET
         ],
     )
 
 
-async def _asked(question: Awaitable[T] | None, otherwise: str) -> tuple[T | None, str]:
+async def _answer_of(
+    question: Awaitable[T] | None, otherwise: str
+) -> tuple[T | None, str]:
     if question is None:
         return None, otherwise
     try:
@@ -73,16 +77,16 @@ async def _asked(question: Awaitable[T] | None, otherwise: str) -> tuple[T | Non
         return None, str(error)
 
 
-async def unknown_payments(shop: Shop) -> list[PaidOrder]:
+async def unknown_payments(channels: ChannelServices) -> list[PaidOrder]:
     """List Lightning payments without an order, among the newest invoices.
 
     These orders were created after the backup from which this installation was
     restored. Only a person can decide what to do about them.
     """
-    if shop.treasury is None:
+    if channels.treasury is None:
         return []
-    paid = await shop.treasury.paid_orders()
-    known = await shop.database.reader.orders.invoiced(
+    paid = await channels.treasury.paid_orders()
+    known = await channels.database.reader.orders.invoiced(
         each.payment_hash for each in paid
     )
     return [each for each in paid if each.payment_hash not in known]

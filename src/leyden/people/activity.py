@@ -8,7 +8,7 @@ from leyden.base.platform import Platform
 from leyden.base.rows.audit import NODE_FAILED, PLATFORM, Line
 from leyden.values import Struct
 
-MOST: Final = 50  # entries of one page
+LIMIT: Final = 50  # entries of one page
 # What is written for operators (paths of the machine, notes) stays with them.
 _SHOWN: Final = frozenset(
     {
@@ -18,7 +18,7 @@ _SHOWN: Final = frozenset(
 )
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class ActivityEntry(Struct, frozen=True, kw_only=True):
     """Who did what to what, and what changed."""
 
     at: datetime
@@ -30,28 +30,28 @@ class Entry(Struct, frozen=True, kw_only=True):
     facts: Mapping[str, object]
 
 
-class Page(Struct, frozen=True):
+class ActivityPage(Struct, frozen=True):
     """Some entries, newest first, and the place of the last if there are more."""
 
-    entries: list[Entry]
+    entries: list[ActivityEntry]
     after: tuple[int, str] | None
 
 
 async def list_(
     platform: Platform, organization_id: str, *, after: tuple[int, str] | None
-) -> Page:
+) -> ActivityPage:
     """Return one page of an organization's audit log, newest first."""
     reader = platform.database.reader
     lines = await reader.audit.of_organization(
-        organization_id, after=after, most=MOST + 1
+        organization_id, after=after, limit=LIMIT + 1
     )
-    more, lines = len(lines) > MOST, lines[:MOST]
+    more, lines = len(lines) > LIMIT, lines[:LIMIT]
     people = await reader.audit.people(organization_id)
     keys = {each.id: each.name for each in await reader.keys.list_(organization_id)}
     nodes = await reader.nodes.names(organization_id, {line.subject for line in lines})
-    return Page(
+    return ActivityPage(
         [_entry(line, people, keys, nodes) for line in lines],
-        lines[-1].place if more else None,
+        lines[-1].position if more else None,
     )
 
 
@@ -60,9 +60,9 @@ def _entry(
     people: Mapping[str, str],
     keys: Mapping[str, str],
     nodes: Mapping[str, str],
-) -> Entry:
+) -> ActivityEntry:
     shown = _SHOWN | {"reason"} if line.action == NODE_FAILED else _SHOWN
-    return Entry(
+    return ActivityEntry(
         at=line.at,
         actor=_actor(line.actor, people, keys),
         action=line.action,

@@ -64,13 +64,13 @@ async def create(
         last_used=None,
         revoked=None,
     )
-    most = quotas.limits(platform.settings)
+    limit = quotas.limits(platform.settings)
     async with platform.database.transaction() as tx:
         role = await rights.check(tx, actor, organization_id, Right.KEYS)
         if Scope.FLOW in key.scopes and Right.MONEY not in RIGHTS[role]:
             raise Forbidden(_SPENDS)
         used = await tx.keys.count_live(organization_id, now=now)
-        await quotas.check(tx, most, organization_id, Quota.KEYS, used=used)
+        await quotas.check(tx, limit, organization_id, Quota.KEYS, used=used)
         await tx.keys.delete_ended(organization_id, now=now)
         await tx.keys.add(key, digest=_digest(platform, text))
         tx.events.add(people_events.of_new_key(key), at=now)
@@ -153,7 +153,7 @@ async def announce_expiring(due: ClaimedTask, *, clock: Clock) -> None:
     """Log each key that ends soon once, also those that a killed process missed."""
     now = clock()
     async with due.transaction() as tx:
-        keys = await tx.keys.expiring(now=now, within=NOTICE, most=_AT_ONCE)
+        keys = await tx.keys.expiring(now=now, within=NOTICE, limit=_AT_ONCE)
         tx.events.add(*map(people_events.of_expiring_key, keys), at=now)
         again = now if len(keys) == _AT_ONCE else now + _LOOK_EVERY
         await due.reschedule(tx, due=again)

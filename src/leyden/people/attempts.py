@@ -11,7 +11,9 @@ from leyden.errors import TooMany
 
 _FAILURES = "sign-in failures"
 TOGETHER = timedelta(minutes=15)  # failures within it add up
-KEPT = timedelta(hours=1)  # requests for links and emails are counted for so long
+COUNTED_FOR = timedelta(
+    hours=1
+)  # requests for links and emails are counted for so long
 # One address may hide many people, and one person be tried from many addresses.
 _PER_ADDRESS = 3
 _PER_PERSON = 10
@@ -116,15 +118,18 @@ def _counted(
     platform: Platform, email: str, address: str, here: str
 ) -> list[tuple[bytes, int]]:
     """Return the keys that an attempt is counted under, with their limits."""
-    most = platform.settings.sign_in_failures
+    allowed = platform.settings.sign_in_failures
     address = rate_limit_key(address)
     # Who has the password may have had it remembered by any number of browsers.
-    counted = {f"{email} {here}": most, f"{email} where known": most * _PER_PERSON}
+    counted = {
+        f"{email} {here}": allowed,
+        f"{email} where known": allowed * _PER_PERSON,
+    }
     if not here:
         counted = {
-            f"{email} from {address}": most,
-            f"from {address}": most * _PER_ADDRESS,
-            email: most * _PER_PERSON,
+            f"{email} from {address}": allowed,
+            f"from {address}": allowed * _PER_ADDRESS,
+            email: allowed * _PER_PERSON,
         }
     return [
         (platform.sealer.digest(who.encode(), purpose=_FAILURES), limit)

@@ -29,7 +29,7 @@ class Authenticator(Struct, frozen=True, kw_only=True):
     recovery_codes: int
 
 
-class Offer(Struct, frozen=True, kw_only=True):
+class NewAuthenticator(Struct, frozen=True, kw_only=True):
     """The secret of a new authenticator, as text and as a URI."""
 
     secret: str
@@ -51,7 +51,7 @@ async def get(platform: Platform, who: SignedIn) -> Authenticator:
 
 async def offer(
     platform: Platform, who: SignedIn, *, present: str, now: datetime
-) -> Offer:
+) -> NewAuthenticator:
     """Create an authenticator secret.
 
     The password is required: somebody who finds an open browser must not lock
@@ -69,7 +69,9 @@ async def offer(
     return _offer(who, secret)
 
 
-async def offered(platform: Platform, who: SignedIn, secret: str) -> Offer | None:
+async def offered(
+    platform: Platform, who: SignedIn, secret: str
+) -> NewAuthenticator | None:
     """Return the offer again to a page that has it; None if it is not valid.
 
     Only the page that was given the secret can send it: somebody who finds an
@@ -82,8 +84,10 @@ async def offered(platform: Platform, who: SignedIn, secret: str) -> Offer | Non
         sent = base64.b32decode(secret)
     except (binascii.Error, ValueError):
         return None
-    kept = platform.sealer.open(totp.sealed, purpose=sign_in.TOTP.format(who.person.id))
-    return _offer(who, kept) if hmac.compare_digest(sent, kept) else None
+    opened = platform.sealer.open(
+        totp.sealed, purpose=sign_in.TOTP.format(who.person.id)
+    )
+    return _offer(who, opened) if hmac.compare_digest(sent, opened) else None
 
 
 async def confirm(
@@ -136,8 +140,8 @@ async def new_recovery_codes(
         return await recovery_codes.replace(platform, tx, who.person.id)
 
 
-def _offer(who: SignedIn, secret: bytes) -> Offer:
+def _offer(who: SignedIn, secret: bytes) -> NewAuthenticator:
     words = base64.b32encode(secret).decode()
     label = quote(f"Leyden:{who.person.email}")
     uri = f"otpauth://totp/{label}?secret={words}&issuer=Leyden"
-    return Offer(secret=words, uri=uri)
+    return NewAuthenticator(secret=words, uri=uri)

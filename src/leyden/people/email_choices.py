@@ -51,13 +51,13 @@ class Choice(Struct, frozen=True, kw_only=True):
 async def list_(platform: Platform, who: SignedIn) -> list[Choice]:
     """Return what the person may choose, for each of their organizations."""
     reader = platform.database.reader
-    kept = {
+    choices = {
         each.organization_id: await reader.subscriptions.find(each.subscription_id)
         for each in await reader.email_subscriptions.list_(who.person.id)
     }
     found = []
     for organization_id, (name, types) in _offered(who).items():
-        present = kept.get(organization_id)
+        present = choices.get(organization_id)
         stopped = present is None or present.stopped
         found.append(
             Choice(
@@ -94,14 +94,14 @@ async def choose(
     if not offered[1].issuperset(types):
         raise Malformed("types: must be types that your role can see")
     # Not in the transaction: the log may be long.
-    seen = await _seen(platform, who.person.id, organization_id)
+    choices = await _choices(platform, who.person.id, organization_id)
     end = None
-    if seen is not None:
+    if choices is not None:
         end = await event_log.end_without(
             platform.database.reader,
             organization_id,
-            offered[1].intersection(seen.types),
-            after=seen.position,
+            offered[1].intersection(choices.types),
+            after=choices.position,
         )
     async with platform.database.transaction() as tx:
         await profile.check_signed_in(platform, tx, who)
@@ -128,7 +128,7 @@ async def choose(
         if before.stopped:  # what happened meanwhile is not told
             position = last
             await tx.email_subscriptions.hold(present, 0)
-        elif end is not None and before == seen and not types.issubset(before.types):
+        elif end is not None and before == choices and not types.issubset(before.types):
             position = end
         moved = position != before.position
         if before.stopped or before.pause is not None or moved:
@@ -158,7 +158,7 @@ async def subscribe_to_all(
     What they have chosen before stays. Last of all in the transaction.
     """
     roles = {
-        each.organization.id: each.role for each in await tx.people.belongs_to(user_id)
+        each.organization.id: each.role for each in await tx.people.memberships(user_id)
     }
     every = [*roles, *([INSTALLATION] * await tx.people.is_operator(user_id))]
     for organization_id in sorted(every):
@@ -211,7 +211,7 @@ def _offered(who: SignedIn) -> dict[str, tuple[str, frozenset[str]]]:
             each.organization.name,
             visible(scopes_of(each.role), known=TYPES),
         )
-        for each in who.belongs_to
+        for each in who.memberships
     }
     if who.is_operator:
         found[INSTALLATION] = (_INSTALLATION, frozenset(ALARMS))
@@ -225,7 +225,7 @@ async def _find(tx: Stores, user_id: str, organization_id: str) -> str | None:
     return None
 
 
-async def _seen(
+async def _choices(
     platform: Platform, user_id: str, organization_id: str
 ) -> Subscription | None:
     reader = platform.database.reader

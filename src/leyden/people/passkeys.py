@@ -34,7 +34,7 @@ _Verified = TypeVar("_Verified")
 _PURPOSE = "passkey challenge"
 _LIVES = timedelta(minutes=5)
 _RANDOM_BYTES = 16
-_MOST = 20
+_LIMIT = 20
 WRONG = (
     "This passkey is unknown, or the sign-in took too long. Try again, or use your "
     "password."
@@ -44,7 +44,7 @@ _NOT_WELL_FORMED = (ValueError, KeyError, TypeError, RecursionError)
 _LONGEST = 16 * 1024  # what devices show has 1 to 4 KiB
 # CBOR's tag 29, however long its number is written; by chance random bytes have one.
 _REFERENCE: Final = re.compile(rb"\xd8\x1d|\xd9\0\x1d|\xda\0{3}\x1d|\xdb\0{7}\x1d")
-_MOST_REFERENCES: Final = 2
+_MAX_REFERENCES: Final = 2
 
 
 class RelyingParty(Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ async def add(
     name: str,
     present: str,
     word: str,
-    place: RelyingParty,
+    relying_party: RelyingParty,
     now: datetime,
 ) -> Passkey:
     """Store a new passkey, given the password; raise Taken if known."""
@@ -121,8 +121,8 @@ async def add(
                 verify_registration_response,
                 credential=shown,
                 expected_challenge=answered,
-                expected_rp_id=place.name,
-                expected_origin=place.origin,
+                expected_rp_id=relying_party.name,
+                expected_origin=relying_party.origin,
                 require_user_verification=True,
             ),
         )
@@ -139,8 +139,8 @@ async def add(
     )
     async with platform.database.transaction() as tx:
         await profile.check_signed_in(platform, tx, who)
-        if len(await tx.second_factors.passkeys(who.person.id)) >= _MOST:
-            raise Conflict(f"you already have {_MOST} passkeys; remove one first")
+        if len(await tx.second_factors.passkeys(who.person.id)) >= _LIMIT:
+            raise Conflict(f"you already have {_LIMIT} passkeys; remove one first")
         if not await _use_up(tx, answered, now=now):
             raise Malformed(_NOT_TAKEN)
         await tx.second_factors.add_passkey(passkey)
@@ -172,7 +172,7 @@ async def enter(
     credential: str,
     *,
     word: str,
-    place: RelyingParty,
+    relying_party: RelyingParty,
     address: str,
     browser: str,
     known: str = "",
@@ -194,8 +194,8 @@ async def enter(
                 verify_authentication_response,
                 credential=shown,
                 expected_challenge=answered,
-                expected_rp_id=place.name,
-                expected_origin=place.origin,
+                expected_rp_id=relying_party.name,
+                expected_origin=relying_party.origin,
                 credential_public_key=found.public_key,
                 credential_current_sign_count=found.sign_count,
                 require_user_verification=True,
@@ -215,7 +215,7 @@ async def enter(
             platform,
             tx,
             whose,
-            whole=True,
+            is_complete=True,
             address=address,
             browser=browser,
             known=known,
@@ -251,7 +251,7 @@ def _check_references(shown: dict[str, object]) -> None:
         data = parse_cbor(base64url_to_bytes(str(attestation)))["authData"]
     else:
         data = base64url_to_bytes(str(response["authenticatorData"]))
-    if len(_REFERENCE.findall(data)) > _MOST_REFERENCES:
+    if len(_REFERENCE.findall(data)) > _MAX_REFERENCES:
         raise ValueError("references")
 
 

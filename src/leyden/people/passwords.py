@@ -19,17 +19,17 @@ _LONGEST = 1_000
 # Each hash takes 64 MiB and most of a CPU. Others wait, for a few seconds at most: a
 # longer queue is a flood, and its requests are refused.
 _SLOWLY = ThreadPoolExecutor(2, thread_name_prefix="password")
-MOST = 20
+LIMIT = 20
 # More at once from one address are several people, or a flood: they must not take the
 # places of others.
-MOST_OF_ONE = 5
+MAX_OF_ONE = 5
 _BUSY = "Too many people are signing in; try again in a moment."
 _COME_BACK_S = 5
 
 _Done = TypeVar("_Done")
 
 
-class _Places:
+class _Slots:
     """Places in the queue, of which one address has some at the most."""
 
     def __init__(self) -> None:
@@ -55,11 +55,11 @@ class _Places:
             self._taken += Counter()  # which forgets who has none
 
     def _check(self, mine: str) -> None:
-        if self._taken.total() >= MOST or (mine and self._taken[mine] >= MOST_OF_ONE):
+        if self._taken.total() >= LIMIT or (mine and self._taken[mine] >= MAX_OF_ONE):
             raise Away(_BUSY, retry_after_s=_COME_BACK_S)
 
 
-_PLACES = _Places()
+_SLOTS = _Slots()
 
 
 def check(password: str) -> str:
@@ -73,7 +73,7 @@ def check(password: str) -> str:
 
 def check_room(address: str) -> None:
     """Raise Away if there is no place in the queue for a check from this address."""
-    _PLACES.check(address)
+    _SLOTS.check(address)
 
 
 async def digest(password: str, *, address: str = "") -> str:
@@ -82,26 +82,28 @@ async def digest(password: str, *, address: str = "") -> str:
     return await _slowly(lambda: _hasher().hash(password), address)
 
 
-async def is_right(password: str, kept: str | None, *, address: str = "") -> bool:
+async def is_right(
+    password: str, password_hash: str | None, *, address: str = ""
+) -> bool:
     """Return whether the password is right; as slow if there is none."""
-    return await _slowly(partial(_verify, password[:_LONGEST], kept), address)
+    return await _slowly(partial(_verify, password[:_LONGEST], password_hash), address)
 
 
 async def _slowly(work: Callable[[], _Done], address: str) -> _Done:
     """Run the work on its turn; raise Away if the queue is full."""
-    _PLACES.take(address)
+    _SLOTS.take(address)
     doing = _SLOWLY.submit(work)
     # When it is over, not when nobody waits for it any more: it is done all the same.
-    doing.add_done_callback(lambda _: _PLACES.give_back(address))
+    doing.add_done_callback(lambda _: _SLOTS.give_back(address))
     return await asyncio.wrap_future(doing)
 
 
-def _verify(password: str, kept: str | None) -> bool:
+def _verify(password: str, password_hash: str | None) -> bool:
     try:
-        _hasher().verify(kept or _nobodys(), password)
+        _hasher().verify(password_hash or _nobodys(), password)
     except (VerificationError, InvalidHashError):
         return False
-    return kept is not None
+    return password_hash is not None
 
 
 @cache

@@ -18,7 +18,7 @@ async def sessions(
     """Return the person's live sessions, the latest used first."""
     idle = timedelta(seconds=platform.settings.session_idle_s)
     found = await platform.database.reader.sessions.list_(who.person.id)
-    return [each for each in found if each.whole and each.is_live(now, idle=idle)]
+    return [each for each in found if each.is_complete and each.is_live(now, idle=idle)]
 
 
 async def end_session(
@@ -79,8 +79,8 @@ async def check_password(
     passwords.check_room(address)
     await attempts.count(platform, email, address, here=here, now=now)
     found = await platform.database.reader.people.password(email)
-    kept = found[1] if found else None
-    if not await passwords.is_right(present, kept, address=address):
+    password_hash = found[1] if found else None
+    if not await passwords.is_right(present, password_hash, address=address):
         raise Unauthorized(WRONG)
     async with platform.database.transaction() as tx:
         await attempts.forgive(platform, tx, email, address, here=here)
@@ -93,7 +93,7 @@ async def check_signed_in(platform: Platform, tx: Stores, who: SignedIn) -> None
     idle = timedelta(seconds=platform.settings.session_idle_s)
     live = await tx.sessions.list_(who.person.id)
     if not any(
-        each.id == who.session.id and each.whole and each.is_live(now, idle=idle)
+        each.id == who.session.id and each.is_complete and each.is_live(now, idle=idle)
         for each in live
     ):
         raise Unauthorized(ENDED)

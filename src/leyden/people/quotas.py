@@ -22,11 +22,11 @@ from leyden.people.rules.quotas import (
     MB,
     Limits,
     Quota,
-    Usage,
+    UsedQuota,
 )
 
 # Longer than making an invoice and an address takes at the worst.
-_PLACE_LASTS: Final = timedelta(minutes=2)
+_SLOT_LASTS: Final = timedelta(minutes=2)
 _LARGEST: Final = 10**9
 _SETTINGS: Final[Mapping[Quota, str]] = {
     Quota.NODES: "nodes_per_organization",
@@ -55,30 +55,32 @@ async def limit(
 
 async def usage(
     database: Database, defaults: Limits, organization_id: str, *, now: datetime
-) -> dict[Quota, Usage]:
+) -> dict[Quota, UsedQuota]:
     """Return all quotas of an organization, and how much of each is used."""
     reader = database.reader
     exceptions = await reader.quotas.exceptions(organization_id)
-    most = {quota: exceptions.get(quota, defaults[quota]) for quota in Quota}
+    limits_ = {quota: exceptions.get(quota, defaults[quota]) for quota in Quota}
     of = reader.quotas
     used = {
-        Quota.NODES: (await of.nodes(organization_id)).there,
+        Quota.NODES: (await of.nodes(organization_id)).existing,
         Quota.UNPAID_ORDERS: await of.unpaid_orders(organization_id, now=now),
         Quota.KEYS: await reader.keys.count_live(organization_id, now=now),
         Quota.INVITATIONS: len(
             await reader.invitations.list_(organization_id, now=now)
         ),
         Quota.MEMBERS: await of.members(organization_id),
-        Quota.MACAROONS_PER_NODE: await of.most_macaroons(organization_id),
+        Quota.MACAROONS_PER_NODE: await of.max_macaroons(organization_id),
         Quota.REPLACED_BACKUPS_MB: quotas.megabytes(
             await of.replaced_bytes(organization_id)
         ),
         Quota.IDEMPOTENCY_KEYS: await of.answers(
-            organization_id, most=most[Quota.IDEMPOTENCY_KEYS] + 1, now=now
+            organization_id, limit=limits_[Quota.IDEMPOTENCY_KEYS] + 1, now=now
         ),
     }
     return {
-        quota: Usage(used=used[quota], limit=most[quota], default=defaults[quota])
+        quota: UsedQuota(
+            used=used[quota], limit=limits_[quota], default=defaults[quota]
+        )
         for quota in Quota
     }
 
@@ -95,23 +97,23 @@ async def change(
 
     What exists already stays, even if it exceeds the new limit.
     """
-    for quota, most in anew.items():
-        if most is not None and not 0 <= most <= _LARGEST:
+    for quota, limit in anew.items():
+        if limit is not None and not 0 <= limit <= _LARGEST:
             raise Malformed(f"{quota}: must be a number from 0 to {_LARGEST:,}")
     async with database.transaction() as tx:
         await rights.check_operator(tx, actor)
         await tx.accounts.lock(organization_id)
         before = await tx.quotas.exceptions(organization_id)
         anew = {
-            quota: most for quota, most in anew.items() if before.get(quota) != most
+            quota: limit for quota, limit in anew.items() if before.get(quota) != limit
         }
         if not anew:
             return
-        for quota, most in anew.items():
-            if most is None:
+        for quota, limit in anew.items():
+            if limit is None:
                 await tx.quotas.reset(organization_id, quota)
             else:
-                await tx.quotas.set(organization_id, quota, most)
+                await tx.quotas.set(organization_id, quota, limit)
         await tx.audit.add(
             at=now,
             actor=actor,
@@ -119,14 +121,14 @@ async def change(
             subject=organization_id,
             organization_id=organization_id,
             changes={
-                str(quota): (before.get(quota, "default"), _or_default(most))
-                for quota, most in anew.items()
+                str(quota): (before.get(quota, "default"), _or_default(limit))
+                for quota, limit in anew.items()
             },
         )
 
 
-def _or_default(most: int | None) -> int | str:
-    return "default" if most is None else most
+def _or_default(limit: int | None) -> int | str:
+    return "default" if limit is None else limit
 
 
 def parse(name: str) -> Quota:
@@ -145,8 +147,8 @@ async def check(
 
     `used` is the number before the addition.
     """
-    most = await limit(tx, defaults, organization_id, quota)
-    quotas.check(quota, used=used, limit=most)
+    allowed = await limit(tx, defaults, organization_id, quota)
+    quotas.check(quota, used=used, limit=allowed)
 
 
 async def check_nodes(tx: Stores, defaults: Limits, organization_id: str) -> None:
@@ -156,19 +158,19 @@ async def check_nodes(tx: Stores, defaults: Limits, organization_id: str) -> Non
     the time would fill the disk, so the number of deleted nodes whose data is
     kept is limited as well.
     """
-    most = await limit(tx, defaults, organization_id, Quota.NODES)
+    allowed = await limit(tx, defaults, organization_id, Quota.NODES)
     found = await tx.quotas.nodes(organization_id)
-    quotas.check(Quota.NODES, used=found.there - 1, limit=most)
-    if found.kept > most * KEPT_NODES:
+    quotas.check(Quota.NODES, used=found.existing - 1, limit=allowed)
+    if found.stored > allowed * KEPT_NODES:
         when = f" at {to_iso(found.next_gone)}" if found.next_gone else ""
         raise OverQuota(
-            f"quota: your organization has {most * KEPT_NODES:,} nodes, including "
+            f"quota: your organization has {allowed * KEPT_NODES:,} nodes, including "
             "deleted nodes that can still be restored; the next deleted node "
             f"expires{when}: wait, or ask the operator to raise the limit"
         )
 
 
-async def keep_place(
+async def reserve_slot(
     database: Database,
     defaults: Limits,
     organization_id: str,
@@ -185,19 +187,19 @@ async def keep_place(
     """
     async with database.transaction() as tx:
         await tx.accounts.lock(organization_id)
-        most = await limit(tx, defaults, organization_id, Quota.UNPAID_ORDERS)
+        allowed = await limit(tx, defaults, organization_id, Quota.UNPAID_ORDERS)
         used = await tx.quotas.unpaid_orders(organization_id, but=order_id, now=now)
-        quotas.check(Quota.UNPAID_ORDERS, used=used, limit=most)
+        quotas.check(Quota.UNPAID_ORDERS, used=used, limit=allowed)
         given_up = await tx.quotas.given_up(organization_id, since=now - lives)
-        if given_up.first is not None and given_up.orders >= most * CANCELLED_ORDERS:
+        if given_up.first is not None and given_up.orders >= allowed * CANCELLED_ORDERS:
             raise TooMany(
                 f"quota: your organization recently cancelled {given_up.orders:,} "
                 "unpaid orders; wait before you order again, or ask the operator to "
                 "raise the limit of unpaid orders",
                 retry_after_s=_wait_s(given_up.first + lives, now),
             )
-        await tx.quotas.keep_place(
-            organization_id, order_id, now=now, until=now + _PLACE_LASTS
+        await tx.quotas.reserve_slot(
+            organization_id, order_id, now=now, until=now + _SLOT_LASTS
         )
 
 
@@ -209,10 +211,10 @@ async def check_unpaid(
     await check(tx, defaults, organization_id, Quota.UNPAID_ORDERS, used=used)
 
 
-async def leave_place(database: Database, order_id: str) -> None:
+async def release_slot(database: Database, order_id: str) -> None:
     """Release the place of an order that could not be created."""
     async with database.transaction() as tx:
-        await tx.quotas.leave_place(order_id)
+        await tx.quotas.release_slot(order_id)
 
 
 async def check_replaced(tx: Stores, defaults: Limits, organization_id: str) -> None:
@@ -221,11 +223,11 @@ async def check_replaced(tx: Stores, defaults: Limits, organization_id: str) -> 
     Replacing is refused rather than the oldest backup deleted: the history is
     for owners who notice late that a backup was replaced by something else.
     """
-    most = await limit(tx, defaults, organization_id, Quota.REPLACED_BACKUPS_MB)
+    allowed = await limit(tx, defaults, organization_id, Quota.REPLACED_BACKUPS_MB)
     size = await tx.quotas.replaced_bytes(organization_id)
-    if size > most * MB:
+    if size > allowed * MB:
         raise OverQuota(
-            quotas.refusal(Quota.REPLACED_BACKUPS_MB, used=most, limit=most)
+            quotas.refusal(Quota.REPLACED_BACKUPS_MB, used=allowed, limit=allowed)
         )
 
 
@@ -238,12 +240,12 @@ async def check_answers(
     too many do no harm, and every request uses a key.
     """
     quota = Quota.IDEMPOTENCY_KEYS
-    most = await limit(tx, defaults, organization_id, quota)
-    used = await tx.quotas.answers(organization_id, most=most + 1, now=now)
-    if used > most:
+    allowed = await limit(tx, defaults, organization_id, quota)
+    used = await tx.quotas.answers(organization_id, limit=allowed + 1, now=now)
+    if used > allowed:
         first = await tx.quotas.first_answer(organization_id, now=now)
         raise TooMany(
-            quotas.refusal(quota, used=most, limit=most),
+            quotas.refusal(quota, used=allowed, limit=allowed),
             retry_after_s=_wait_s(first or now, now),
         )
 

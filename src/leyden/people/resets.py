@@ -58,7 +58,7 @@ async def ask(
     facts = {"word": word, "browser": _digest(platform, browser).hex()}
     letter = Letter(kind=letters.RESET, facts=facts)
     counted = _counted(platform, email, address)
-    await attempts.count_all(platform, counted, within=attempts.KEPT, now=now)
+    await attempts.count_all(platform, counted, within=attempts.COUNTED_FOR, now=now)
     async with platform.database.transaction() as tx:
         await letters.queue(tx, platform.sealer, letter, to=email, lives=LIVES, now=now)
     return browser
@@ -130,12 +130,12 @@ def _counted(
 ) -> Iterator[tuple[bytes, int]]:
     """Yield the keys that a request is counted under, with their limits."""
     address = rate_limit_key(address)
-    for what, most in (
+    for what, limit in (
         (f"{email} from {address}", _PER_BOTH),
         (f"from {address}", _PER_SOURCE),
         (email, _PER_EMAIL),
     ):
-        yield platform.sealer.digest(what.encode(), purpose=_COUNTED), most
+        yield platform.sealer.digest(what.encode(), purpose=_COUNTED), limit
 
 
 def _digest(platform: Platform, browser: str) -> bytes:

@@ -58,8 +58,8 @@ async def sign_in(
     here = _browser_key(platform, email, known)
     await attempts.count(platform, email, address, here=here, now=now)
     found = await platform.database.reader.people.password(email)
-    person, kept = found if found is not None else (None, None)
-    right = await passwords.is_right(password, kept, address=address)
+    person, password_hash = found if found is not None else (None, None)
+    right = await passwords.is_right(password, password_hash, address=address)
     if person is None or not right:
         raise Unauthorized(WRONG)
     async with platform.database.transaction() as tx:
@@ -68,8 +68,8 @@ async def sign_in(
         if await tx.people.password(email) != found:
             raise Unauthorized(WRONG)
         totp = await tx.second_factors.totp(person.id)
-        whole = totp is None or totp.confirmed is None
-        if whole:
+        is_complete = totp is None or totp.confirmed is None
+        if is_complete:
             await attempts.forgive(platform, tx, email, address, here=here)
         else:
             await attempts.uncount(platform, tx, email, address, here=here)
@@ -77,7 +77,7 @@ async def sign_in(
             platform,
             tx,
             person,
-            whole=whole,
+            is_complete=is_complete,
             address=address,
             browser=browser,
             known=known,
@@ -90,7 +90,7 @@ async def begin(
     tx: Stores,
     person: Person,
     *,
-    whole: bool,
+    is_complete: bool,
     address: str,
     browser: str,
     known: str = "",
@@ -106,20 +106,20 @@ async def begin(
         id=new_id(),
         user_id=person.id,
         created=now,
-        seen=now,
-        expires=now + (lives if whole else _HALF_LIVES),
-        whole=whole,
+        last_seen=now,
+        expires=now + (lives if is_complete else _HALF_LIVES),
+        is_complete=is_complete,
         address=address,
         browser="".join(c for c in browser if c.isprintable())[:_LONGEST_BROWSER],
     )
     await tx.sessions.add(session, digest=_digest(platform, cookie))
-    await tx.sessions.limit_sessions(person.id, whole=whole)
-    if whole:
+    await tx.sessions.limit_sessions(person.id, is_complete=is_complete)
+    if is_complete:
         await tx.audit.add(
             at=now, actor=f"user:{person.id}", action="signed in", subject=session.id
         )
         if not _browser_key(platform, person.email, known):
-            for each in await tx.people.belongs_to(person.id):
+            for each in await tx.people.memberships(person.id):
                 event = people_events.of_new_device(each.organization.id, session)
                 tx.events.add(event, at=now)
     return session, cookie
@@ -151,7 +151,7 @@ async def second_factor(
             platform,
             tx,
             person,
-            whole=True,
+            is_complete=True,
             address=session.address,
             browser=session.browser,
             known=known,
@@ -182,13 +182,13 @@ async def find(platform: Platform, cookie: str, *, now: datetime) -> SignedIn | 
     session = await reader.sessions.find(_digest(platform, cookie))
     if session is None or not _is_live(platform, session, now=now):
         return None
-    if now - session.seen >= _SEEN_EVERY:
+    if now - session.last_seen >= _SEEN_EVERY:
         async with platform.database.transaction() as tx:
             await tx.sessions.record_use(session.id, now=now)
     return SignedIn(
         person=await reader.people.get(session.user_id),
         session=session,
-        belongs_to=await reader.people.belongs_to(session.user_id),
+        memberships=await reader.people.memberships(session.user_id),
         is_operator=await reader.people.is_operator(session.user_id),
     )
 
@@ -209,11 +209,11 @@ async def prune(due: ClaimedTask, *, clock: Clock) -> None:
     now = clock()
     async with due.transaction() as tx:
         deleted = (
-            await tx.sessions.prune(now=now, most=_DELETED_AT_ONCE),
+            await tx.sessions.prune(now=now, limit=_DELETED_AT_ONCE),
             await tx.sessions.prune_failures(
-                before=now - attempts.KEPT, most=_DELETED_AT_ONCE
+                before=now - attempts.COUNTED_FOR, limit=_DELETED_AT_ONCE
             ),
-            await tx.second_factors.prune_challenges(now=now, most=_DELETED_AT_ONCE),
+            await tx.second_factors.prune_challenges(now=now, limit=_DELETED_AT_ONCE),
         )
         more = _DELETED_AT_ONCE in deleted
         await due.reschedule(tx, due=now if more else now + _PRUNE_EVERY)

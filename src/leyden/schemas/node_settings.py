@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from msgspec import NODEFAULT, Meta
 
-from leyden.schemas.settings import Group, Kind, Setting
+from leyden.schemas.settings import Group, Setting, SettingKind
 from leyden.values import Struct, fields, replace
 
 _LARGEST_ON_THE_WIRE: Final = 2**32 - 1  # fees travel to peers as 32 bits
@@ -23,17 +23,17 @@ Addresses = TypeVar("Addresses", bound=Sequence[str])
 Shown = TypeVar("Shown")
 
 
-class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
+class NodeSettingFields(Struct, Generic[Addresses], frozen=True, kw_only=True):
     """All settings of a node; optional ones have defaults."""
 
     autopilot: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Autopilot",
             help="Let lnd open channels automatically, with the wallet's coins.",
             group=Group.IDENTITY,
-            place=6,
+            order=6,
             suggested=False,
             lnd="autopilot.active",
         ),
@@ -43,33 +43,33 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     grpc: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="gRPC",
             help="Serve gRPC, which lncli and most libraries use.",
             group=Group.IDENTITY,
-            place=4,
+            order=4,
             suggested=True,
         ),
     ]
     rest: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="REST",
             help="Serve REST, which browsers, wallets and curl use.",
             group=Group.IDENTITY,
-            place=3,
+            order=3,
             suggested=True,
         ),
     ]
     keysend: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Keysend",
             help="Accept payments without an invoice.",
             group=Group.IDENTITY,
-            place=5,
+            order=5,
             suggested=True,
             lnd="accept-keysend",
         ),
@@ -77,7 +77,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     whitelist: Annotated[
         Addresses,
         Setting(
-            kind=Kind.ADDRESSES,
+            kind=SettingKind.ADDRESSES,
             label="Allowed IP addresses",
             help="An IP address or CIDR block.",
         ),
@@ -85,22 +85,22 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     alias: Annotated[
         str,
         Setting(
-            kind=Kind.ALIAS,
+            kind=SettingKind.ALIAS,
             label="Alias",
             help="Name that other nodes see, at most 32 bytes. Empty: the node's name.",
             group=Group.IDENTITY,
-            place=1,
+            order=1,
             lnd="alias",
         ),
     ]
     color: Annotated[
         str,
         Setting(
-            kind=Kind.COLOR,
+            kind=SettingKind.COLOR,
             label="Color",
             help="Color of the node on network maps.",
             group=Group.IDENTITY,
-            place=2,
+            order=2,
             suggested="#3399ff",  # lnd's own
             lnd="color",
         ),
@@ -108,7 +108,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     wumbo: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Large channels",
             help="Allow channels above 16,777,215 sat.",
             group=Group.CHANNELS,
@@ -118,7 +118,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     webhook: Annotated[
         str,
         Setting(
-            kind=Kind.URL,
+            kind=SettingKind.URL,
             label="Webhook",
             help="The URL that gets the node's events.",
         ),
@@ -126,7 +126,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     minchansize: Annotated[
         str,
         Setting(
-            kind=Kind.DIGITS,
+            kind=SettingKind.DIGITS,
             label="Minimum channel size",
             help="In sat. Smaller channels from peers are rejected. Empty: 20,000.",
             group=Group.CHANNELS,
@@ -136,7 +136,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     maxchansize: Annotated[
         str,
         Setting(
-            kind=Kind.DIGITS,
+            kind=SettingKind.DIGITS,
             label="Maximum channel size",
             help="In sat. Larger channels from peers are rejected. Empty: no limit.",
             group=Group.CHANNELS,
@@ -147,67 +147,67 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     autocompaction: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Compact the database",
             help="Compact the database at each start, which then takes longer.",
             group=Group.HOUSEKEEPING,
-            place=2,
+            order=2,
             lnd="db.bolt.auto-compact",
         ),
     ] = False
     defaultfeerate: Annotated[
         str,
         Setting(
-            kind=Kind.DIGITS,
+            kind=SettingKind.DIGITS,
             label="Fee rate",
             help="In ppm of each forwarded payment. Empty: 1.",
             group=Group.ROUTING,
-            place=2,
-            most=_LARGEST_ON_THE_WIRE,
+            order=2,
+            maximum=_LARGEST_ON_THE_WIRE,
             lnd="bitcoin.feerate",
         ),
     ] = ""
     basefee: Annotated[
         str,
         Setting(
-            kind=Kind.DIGITS,
+            kind=SettingKind.DIGITS,
             label="Base fee",
             help="In msat for each forwarded payment. Empty: 1,000.",
             group=Group.ROUTING,
-            place=1,
-            most=_LARGEST_ON_THE_WIRE,
+            order=1,
+            maximum=_LARGEST_ON_THE_WIRE,
             lnd="bitcoin.basefee",
         ),
     ] = ""
     amp: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="AMP",
             help="Accept payments that are split over several paths.",
             group=Group.ROUTING,
-            place=3,
+            order=3,
             lnd="accept-amp",
         ),
     ] = True
     wtclient: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Watchtowers",
             help=(
                 "Let watchtowers that you add protect your channels while the node is "
                 "down."
             ),
             group=Group.HOUSEKEEPING,
-            place=1,
+            order=1,
             lnd="wtclient.active",
         ),
     ] = False
     maxpendingchannels: Annotated[
         str,
         Setting(
-            kind=Kind.DIGITS,
+            kind=SettingKind.DIGITS,
             label="Pending channels per peer",
             help="Maximum pending channels per peer. Empty: 1.",
             group=Group.CHANNELS,
@@ -217,74 +217,74 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     allowcircularroute: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Circular routes",
             help="Forward payments that return over the same channel.",
             group=Group.ROUTING,
-            place=4,
+            order=4,
             lnd="allow-circular-route",
         ),
     ] = False
     numgraphsyncpeers: Annotated[
         str,
         Setting(
-            kind=Kind.DIGITS,
+            kind=SettingKind.DIGITS,
             label="Graph sync peers",
             help="Number of peers to sync the network graph from. Empty: 3.",
             group=Group.ROUTING,
-            place=5,
+            order=5,
             lnd="numgraphsyncpeers",
         ),
     ] = ""
     gccanceledinvoicesonstartup: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Delete cancelled invoices at start",
             help="Keep the database small.",
             group=Group.HOUSEKEEPING,
-            place=3,
+            order=3,
             lnd="gc-canceled-invoices-on-startup",
         ),
     ] = False
     gccanceledinvoicesonthefly: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Delete cancelled invoices at once",
             help="Keep the database small at all times.",
             group=Group.HOUSEKEEPING,
-            place=4,
+            order=4,
             lnd="gc-canceled-invoices-on-the-fly",
         ),
     ] = False
     torskipproxyforclearnettargets: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Tor for onion addresses",
             help="Connect to peers with onion addresses over Tor, to others directly. "
             "Needs an operator with Tor.",
             group=Group.HOUSEKEEPING,
-            place=6,
+            order=6,
             lnd="tor.skip-proxy-for-clearnet-targets",
         ),
     ] = False
     rpcmiddleware: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="RPC middleware",
             help="Let your own program inspect calls before lnd runs them.",
             group=Group.HOUSEKEEPING,
-            place=5,
+            order=5,
             lnd="rpcmiddleware.enable",
         ),
     ] = False
     optionscidalias: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Channel aliases",
             help="Let invoices name private channels by an alias.",
             group=Group.CHANNELS,
@@ -294,7 +294,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     zeroconf: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Zero-conf channels",
             help="Accept unconfirmed channels from peers you trust. "
             "Needs channel aliases.",
@@ -305,7 +305,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     remotesigning: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Remote signing",
             help="Your own lnd has the keys and signs for this node.",
             group=Group.SIGNER,
@@ -315,7 +315,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     remotesigninghost: Annotated[
         str,
         Setting(
-            kind=Kind.HOST,
+            kind=SettingKind.HOST,
             label="Signer address",
             help="HOST:PORT of the signer's gRPC.",
             group=Group.SIGNER,
@@ -326,7 +326,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     remotesigningmacaroon: Annotated[
         str,
         Setting(
-            kind=Kind.MACAROON,
+            kind=SettingKind.MACAROON,
             label="Signer macaroon",
             help=(
                 "In hex. Stored encrypted and never shown again; leave it unchanged to "
@@ -342,7 +342,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     remotesigningcert: Annotated[
         str,
         Setting(
-            kind=Kind.CERTIFICATE,
+            kind=SettingKind.CERTIFICATE,
             label="Signer certificate",
             help="PEM.",
             group=Group.SIGNER,
@@ -355,20 +355,20 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
     listen: Annotated[
         bool,
         Setting(
-            kind=Kind.SWITCH,
+            kind=SettingKind.SWITCH,
             label="Peer address",
             help=(
                 "Let other nodes connect to this node and open channels to it, at a "
                 "public address that it announces."
             ),
             group=Group.CHANNELS,
-            place=1,
+            order=1,
             placed=True,
         ),
     ] = False
 
 
-class SettingsAnswer(Settings[list[str]], frozen=True, kw_only=True):
+class SettingsAnswer(NodeSettingFields[list[str]], frozen=True, kw_only=True):
     """A node's settings; the remote signer's macaroon is never returned."""
 
     sphinx: Annotated[bool, Meta(description="Always false: reserved.")]
@@ -385,7 +385,7 @@ def _table() -> Mapping[str, Setting]:
             is_required=field.required,
             default=None if field.default is NODEFAULT else field.default,
         )
-        for field in fields(Settings)
+        for field in fields(NodeSettingFields)
     }
 
 
@@ -394,7 +394,7 @@ TABLE: Final = _table()
 IN_FORMS: Final = tuple(
     setting
     for group in (*Group, None)
-    for setting in sorted(TABLE.values(), key=lambda each: each.place)
+    for setting in sorted(TABLE.values(), key=lambda each: each.order)
     if setting.group is group
 )
 
@@ -407,7 +407,7 @@ def for_log(name: str, value: Shown) -> Shown | str:
     setting = TABLE.get(name)
     if setting is None or not setting.is_hidden or not value:
         return value
-    if setting.kind is Kind.URL:
+    if setting.kind is SettingKind.URL:
         url = urlsplit(str(value))
         return f"{url.scheme}://{url.netloc}/…"
     return MASK

@@ -5,7 +5,7 @@ from enum import StrEnum, auto
 from leyden.values import Struct
 
 
-class Kind(StrEnum):
+class SettingKind(StrEnum):
     """What a setting may hold."""
 
     SWITCH = auto()  # true or false
@@ -32,15 +32,15 @@ class Group(StrEnum):
 class Setting(Struct, frozen=True, kw_only=True):
     """How a setting is checked, what lnd calls it, and how people are asked for it."""
 
-    kind: Kind
+    kind: SettingKind
     label: str
     help: str
     group: Group | None = None  # None: it has a page of its own
-    place: int = 100  # in its group, where that is not in the contract's order
+    order: int = 100  # in its group, where that is not in the contract's order
     option: str = ""  # of the command line, where it is not --NAME
     suggested: bool | str | None = None  # for a new node, where there is no default
     least: int = 0  # of DIGITS
-    most: int | None = None
+    maximum: int | None = None
     lnd: str = ""  # lnd's option; "": the platform honours it, and lnd never hears
     placed: bool = False  # lnd is told by addresses that it gets, not by this value
     since: str = ""  # the first version of lnd that has the option
@@ -60,9 +60,9 @@ class Setting(Struct, frozen=True, kw_only=True):
     @property
     def is_secret(self) -> bool:
         """Whether it is kept sealed, and shown to nobody again."""
-        return self.kind is Kind.MACAROON
+        return self.kind is SettingKind.MACAROON
 
     @property
     def is_hidden(self) -> bool:
         """Whether it stays out of logs; the path of a URL is often a secret."""
-        return self.is_secret or self.kind in {Kind.CERTIFICATE, Kind.URL}
+        return self.is_secret or self.kind in {SettingKind.CERTIFICATE, SettingKind.URL}

@@ -39,13 +39,13 @@ async def test_no_answer_of_the_api_is_stored(alice: Caller, nobody: Caller) -> 
 
 async def test_nor_is_what_needs_no_key(alice: Caller, platform: Platform) -> None:
     given = Settings(gateway_token=TOKEN, gateway_control="http://127.0.0.1")
-    told = gateways.far_gateway(given)
-    assert told is not None
+    reported = gateways.far_gateway(given)
+    assert reported is not None
     public = Public(
         platform,
         alice.api,
         version="0.1.0",
-        gateways=Gateways(told, failures_per_minute=1),
+        gateways=Gateways(reported, failures_per_minute=1),
         challenges=Challenges("thumbprint"),
     )
     caller = Caller(public, None, "")  # type: ignore[arg-type]

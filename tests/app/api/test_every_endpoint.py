@@ -126,8 +126,8 @@ async def test_without_a_live_key_nothing_is_told(
         assert (answer.status, answer.json()) == unauthorized
     twice = await alice.get(lamps, x_service_auth=alice.key or "")
     assert (twice.status, twice.json()) == unauthorized
-    [kept] = await platform.database.reader.keys.list_(alice.organization_id)
-    await api_keys.revoke(platform, alice.organization_id, kept.id, actor="test")
+    [stored] = await platform.database.reader.keys.list_(alice.organization_id)
+    await api_keys.revoke(platform, alice.organization_id, stored.id, actor="test")
     answer = await alice.get(lamps)
     assert (answer.status, answer.json()) == unauthorized
 
@@ -179,8 +179,8 @@ async def test_a_key_does_only_what_its_scope_says(
 async def test_methods_are_told(alice: Caller, lamps: str) -> None:
     wrong = await alice.delete(lamps)
     assert (wrong.status, wrong.headers["allow"]) == (405, "GET, HEAD, OPTIONS, POST")
-    asked = await alice.call("OPTIONS", lamps)
-    assert (asked.status, asked.headers["allow"]) == (204, "GET, HEAD, OPTIONS, POST")
+    answer = await alice.call("OPTIONS", lamps)
+    assert (answer.status, answer.headers["allow"]) == (204, "GET, HEAD, OPTIONS, POST")
     head = await alice.call("HEAD", lamps)
     assert (head.status, head.body) == (200, b"")
     assert int(head.headers["content-length"]) > 0

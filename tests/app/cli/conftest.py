@@ -18,11 +18,11 @@ from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Organization
 from leyden.errors import LeydenError
 from leyden.nodes.rules.nodes import Node
-from tests.client import harbour as platforms
+from tests.client import served_platform as platforms
 
 Typed = Callable[..., Result]
 
-harbour = platforms.harbour
+platform = platforms.platform
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def typed(
     return run
 
 
-def told(result: Result) -> Any:
+def printed_json(result: Result) -> Any:
     """Return the object that a command printed with --json."""
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)

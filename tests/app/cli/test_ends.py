@@ -11,30 +11,30 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.harbour import Harbour
+from tests.client.served_platform import ServedPlatform
 
 LEYDEN = str(Path(sys.executable).with_name("leyden"))
 
 
 @pytest.fixture
-def environment(harbour: Harbour, tmp_path: Path) -> dict[str, str]:
+def environment(platform: ServedPlatform, tmp_path: Path) -> dict[str, str]:
     """A customer's shell."""
     return {
         **os.environ,
         "HOME": str(tmp_path),
         "XDG_CONFIG_HOME": str(tmp_path),
         "LEYDEN_HOME": str(tmp_path / "home"),
-        "LEYDEN_URL": harbour.url,
-        "LEYDEN_KEY": harbour.key,
+        "LEYDEN_URL": platform.url,
+        "LEYDEN_KEY": platform.key,
     }
 
 
 @contextmanager
 def waiting_for_an_order(
-    harbour: Harbour, environment: dict[str, str]
+    platform: ServedPlatform, environment: dict[str, str]
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Yield an order, and a command that waits until it is filled."""
-    with harbour.client() as client:
+    with platform.client() as client:
         order_id = client.flow.create(1_000_000).order_id
     with subprocess.Popen(
         [LEYDEN, "flow", "status", order_id, "--wait", "filled"],
@@ -47,9 +47,9 @@ def waiting_for_an_order(
 
 
 def test_ctrl_c_ends_the_wait_and_nothing_else(
-    harbour: Harbour, environment: dict[str, str]
+    platform: ServedPlatform, environment: dict[str, str]
 ) -> None:
-    with waiting_for_an_order(harbour, environment) as (order_id, waiting):
+    with waiting_for_an_order(platform, environment) as (order_id, waiting):
         assert waiting.stderr is not None
         assert "waiting_payment" in waiting.stderr.readline()
         waiting.send_signal(signal.SIGINT)
@@ -57,7 +57,7 @@ def test_ctrl_c_ends_the_wait_and_nothing_else(
     assert waiting.returncode == 130
     assert out == ""
     assert said.strip() == "leyden: stopped; requests already sent continue"
-    with harbour.client() as client:
+    with platform.client() as client:
         assert client.flow.status(order_id).status == "waiting_payment"
 
 
@@ -72,9 +72,9 @@ def dumps_cores() -> Iterator[None]:
 
 @pytest.mark.usefixtures("dumps_cores")
 def test_a_command_leaves_no_core_dump_with_the_keys_it_has(
-    harbour: Harbour, environment: dict[str, str]
+    platform: ServedPlatform, environment: dict[str, str]
 ) -> None:
-    with waiting_for_an_order(harbour, environment) as (_, running):
+    with waiting_for_an_order(platform, environment) as (_, running):
         assert running.stderr is not None
         begun = running.stderr.readline()
         soft, _ = resource.prlimit(running.pid, resource.RLIMIT_CORE)
@@ -117,11 +117,14 @@ def test_a_reader_that_has_seen_enough_is_no_error_to_tell_of(
     ],
 )
 def test_where_nobody_is_there_nobody_is_asked(
-    harbour: Harbour, environment: dict[str, str], words: tuple[str, ...], said: str
+    platform: ServedPlatform,
+    environment: dict[str, str],
+    words: tuple[str, ...],
+    said: str,
 ) -> None:
     if words[0] == "profile":
         environment = {**environment, "LEYDEN_KEY": ""}
-    with harbour.client() as client:
+    with platform.client() as client:
         order = client.flow.create(1_000_000)
     done = subprocess.run(
         [LEYDEN, *(order.order_id if word == "ORDER" else word for word in words)],
@@ -138,9 +141,9 @@ def test_where_nobody_is_there_nobody_is_asked(
 
 
 def test_quiet_says_nothing_of_how_it_goes(
-    harbour: Harbour, environment: dict[str, str]
+    platform: ServedPlatform, environment: dict[str, str]
 ) -> None:
-    with harbour.client() as client:
+    with platform.client() as client:
         order = client.flow.create(1_000_000)
         client.flow.cancel(order.order_id)
     done = subprocess.run(
@@ -172,16 +175,16 @@ def test_what_no_header_can_carry_is_no_key(environment: dict[str, str]) -> None
 
 
 def test_a_secret_may_come_through_a_pipe(
-    harbour: Harbour, environment: dict[str, str]
+    platform: ServedPlatform, environment: dict[str, str]
 ) -> None:
     done = subprocess.run(
-        [LEYDEN, "profile", "add", "pier", "--url", harbour.url],
+        [LEYDEN, "profile", "add", "pier", "--url", platform.url],
         env={**environment, "LEYDEN_KEY": ""},
-        input=f"{harbour.key}\n",
+        input=f"{platform.key}\n",
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert harbour.key not in done.stdout
+    assert platform.key not in done.stdout

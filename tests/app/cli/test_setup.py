@@ -11,9 +11,9 @@ import pytest
 
 from leyden.base.settings import Settings, every_setting
 from leyden_workshop.devnet import access
-from leyden_workshop.devnet.places import Ports, access_for
+from leyden_workshop.devnet.layout import DaemonPorts, access_for
 from leyden_workshop.devnet.wiring import wired
-from tests.app.cli.conftest import Typed, told
+from tests.app.cli.conftest import Typed, printed_json
 from tests.ports import free_port
 
 _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
@@ -21,7 +21,7 @@ _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
 
 def test_config_prints_every_setting(typed: Typed) -> None:
     printed = typed("config").stdout
-    rows = told(typed("config", "--json"))["settings"]
+    rows = printed_json(typed("config", "--json"))["settings"]
     assert [row["name"] for row in rows] == [name for name, _, _ in every_setting()]
     for name, _, sentence in every_setting():
         assert f"{name} = " in printed
@@ -229,7 +229,7 @@ def test_doctor_looks_at_what_up_runs_with(
     monkeypatch.setenv("LEYDEN_TOR_CONTROL", f"unix:{tmp_path / 'control'}")
     home = tmp_path / "home"
     access.folder(home).mkdir(parents=True)
-    ports = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
+    ports = DaemonPorts(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
     wired(Settings(home=str(home)), access_for(home, "simnet", ports))
     said = typed("doctor").stdout
     assert "needs peer_ports" not in said  # `up` sets them, on its private chain
@@ -248,9 +248,9 @@ def test_doctor_tries_no_cluster_where_nodes_run_here(typed: Typed) -> None:
 def test_doctor_tries_the_cluster_that_up_runs(typed: Typed, tmp_path: Path) -> None:
     home = tmp_path / "home"
     access.folder(home).mkdir(parents=True)
-    ports = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
+    ports = DaemonPorts(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
     digest = f"@sha256:{'0' * 64}"
-    pods = access.Cluster(
+    pods = access.ClusterAccess(
         host="127.0.0.1",
         kubeconfig=str(home / "cluster/kubeconfig"),
         namespace="leyden-nodes",

@@ -84,5 +84,5 @@ print(*(name for name in sys.modules if name.startswith("leyden.")))
 
 def test_the_version_is_the_newest_that_the_changelog_tells_of() -> None:
     lines = (ROOT / "CHANGELOG.md").read_text().splitlines()
-    told = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
-    assert next(each for each in told if each != "Unreleased") == leyden.__version__
+    answer = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
+    assert next(each for each in answer if each != "Unreleased") == leyden.__version__

@@ -38,15 +38,15 @@ async def fleet_harness(
 def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:  # noqa: F811
     return Platform(
         settings=settings,
-        database=world.shop.database,
-        sealer=world.shop.sealer,
-        clock=lambda: max(fleet_harness.now, world.shop.clock()),
-        shop=world.shop,
+        database=world.channels.database,
+        sealer=world.channels.sealer,
+        clock=lambda: max(fleet_harness.now, world.channels.clock()),
+        channels=world.channels,
         fleet=fleet_harness.fleet,
         dispatcher=Dispatcher(
-            database=world.shop.database,
-            sealer=world.shop.sealer,
+            database=world.channels.database,
+            sealer=world.channels.sealer,
             sender=FakeSender(),
-            clock=world.shop.clock,
+            clock=world.channels.clock,
         ),
     )

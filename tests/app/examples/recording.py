@@ -50,13 +50,15 @@ class Recorder:
             url = f"{url}?{urlencode(query)}"
         answer = await self._caller.call(operation.method, url, sent)
         assert answer.status == 200, (name, answer.body)
-        kept = {
+        stored = {
             "path": path,
             "query": dict(query or {}),
             "body": body,
             "answer": answer.json(),
         }
-        self._kept[name] = {part: value for part, value in kept.items() if value != {}}
+        self._kept[name] = {
+            part: value for part, value in stored.items() if value != {}
+        }
         if body is None:
             del self._kept[name]["body"]
         return answer.json()
@@ -64,8 +66,8 @@ class Recorder:
     def text(self) -> str:
         """Return all examples as JSON, in the order of the table."""
         examples = {name: self._kept[name] for name in _BY_NAME if name in self._kept}
-        told = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
-        return _LONG.sub(_shortened, _VARIES.sub(_same(), told))
+        answer = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
+        return _LONG.sub(_shortened, _VARIES.sub(_same(), answer))
 
 
 def _shortened(long: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from leyden.base.http.operations import Table
 from leyden.manual.examples import examples
 from leyden.manual.openapi import document
 from leyden.nodes.gateway.base import Traffic
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from leyden.nodes.runtimes.base import Usage
 from tests.app.examples.recording import Recorder
 from tests.base.api.conftest import Caller
@@ -43,21 +43,21 @@ CHANNEL = {"capacity": 1_000_000, "lease_duration_blocks": 4_032}
 
 async def _node(record: Recorder, fleet_harness: FleetHarness) -> str:
     """Create a node, and let it run."""
-    fleet_harness.runtime.says = State.SERVER_ACTIVE
+    fleet_harness.runtime.says = LndState.SERVER_ACTIVE
     made = await record.call("nodes_create", NEW_NODE)
     one: str = made["node_id"]
     await fleet_harness.later(minutes=5)
-    fleet_harness.homes.used[one] = Usage(
+    fleet_harness.node_files.used[one] = Usage(
         memory=94_371_840, cpu_s=12.5, cpu_cores=0.02, disk=41_943_040
     )
     fleet_harness.gateway.counted[one] = Traffic(
         connections=2, bytes_in=18_204, bytes_out=93_711
     )
-    fleet_harness.homes.logs[one] = [
+    fleet_harness.node_files.logs[one] = [
         "2026-03-01 12:00:00.000 [INF] LTND: Version: 0.20.2-beta",
         "2026-03-01 12:00:01.250 [INF] RPCS: gRPC proxy started at 127.0.0.1:8080",
     ]
-    fleet_harness.homes.channel_backups[one] = b"encrypted by lnd under the seed"
+    fleet_harness.node_files.channel_backups[one] = b"encrypted by lnd under the seed"
     return one
 
 
@@ -73,8 +73,8 @@ async def _nodes(record: Recorder, fleet_harness: FleetHarness, one: str) -> Non
     await record.call("nodes_log", node_id=one, query={"lines": 2})
     await record.call("nodes_list")
     await record.call("nodes_list_versions")
-    asked = {"status": "waiting_unlock"}
-    tried = await record.call("webhooks_test", asked, node_id=one)
+    body = {"status": "waiting_unlock"}
+    tried = await record.call("webhooks_test", body, node_id=one)
     sent = tried["delivery_id"]
     await record.call("webhooks_deliveries", node_id=one, query={"limit": 1})
     await record.call("webhooks_redeliver", node_id=one, delivery_id=sent)
@@ -180,12 +180,12 @@ async def test_every_example_is_what_the_api_answers_and_fits_its_schema(
     await record.call("quotas_show")
     await record.call("events_list", query={"type": "order.*", "limit": 2})
     await _subscriptions(record)
-    told = record.text()
+    answer = record.text()
     if "WRITE_EXAMPLES" in os.environ:
-        FILE.write_text(told, encoding="utf-8")
+        FILE.write_text(answer, encoding="utf-8")
         examples.cache_clear()
-    assert set(json.loads(told)) == {each.name for each in OPERATIONS}
-    assert told == FILE.read_text(encoding="utf-8"), (
+    assert set(json.loads(answer)) == {each.name for each in OPERATIONS}
+    assert answer == FILE.read_text(encoding="utf-8"), (
         "examples.json is out of date; if the API is meant to answer this, run "
         "WRITE_EXAMPLES=1 ./leyden test tests/app/examples"
     )

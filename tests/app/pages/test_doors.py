@@ -108,7 +108,7 @@ async def test_the_ways_in_are_clean(
     site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     faults: list[str] = []
-    seen: set[str] = set()
+    lines: set[str] = set()
     fields = {"email": "dora@example.org", "role": "viewer"}
     invited = await alice.submit(f"{alice.root}/team/invite", fields)
     link = re.search(r"/app/invitation\?word=[\w-]+", invited.text)
@@ -123,26 +123,26 @@ async def test_the_ways_in_are_clean(
     async with screen(site) as shown:
         page = shown.page
         await page.goto(f"{shown.base}{link[0]}")
-        seen.add(urlsplit(page.url).path)
+        lines.add(urlsplit(page.url).path)
         await look(shown, faults)
         for path in ("forgot-password", "reset-password", "unsubscribe"):
             await page.goto(f"{shown.base}/app/{path}")
-            seen.add(urlsplit(page.url).path)
+            lines.add(urlsplit(page.url).path)
             await look(shown, faults)
         await page.goto(f"{shown.base}/app/sign-in")
         await page.fill("#email", "alice@example.org")
         await page.fill("#password", "not hers")
         await page.click("form[action='/app/sign-in'] button")
         await page.wait_for_selector("[role=alert]:visible")
-        seen.add(urlsplit(page.url).path)
+        lines.add(urlsplit(page.url).path)
         await look(shown, faults)
         await page.fill("#password", PASSWORD)
         await page.click("form[action='/app/sign-in'] button")
         await page.wait_for_selector("#code")
-        seen.add(urlsplit(page.url).path)
+        lines.add(urlsplit(page.url).path)
         await look(shown, faults)
     assert faults == []
-    assert seen == set(DOORS)
+    assert lines == set(DOORS)
 
 
 async def test_escape_closes_what_was_opened(

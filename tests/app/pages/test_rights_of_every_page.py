@@ -20,14 +20,14 @@ from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Membership, Role
 from leyden.base.rules.sign_in import Right
 from leyden.channels.money import credit
-from leyden.channels.shop import Shop, ShopSettings
+from leyden.channels.services import ChannelServices, ChannelSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden.values import replace
 from tests.base.pages.conftest import person
 from tests.base.pages.visitor import Visitor
-from tests.channels.hesitant import Hesitant
 from tests.channels.pages.test_channels import ONCE, WISH, ordered
+from tests.channels.pausing_database import PausingDatabase
 from tests.conftest import NOW
 from tests.fakes.payments import FakePayments
 from tests.nodes.fleet_harness import FleetHarness
@@ -96,17 +96,17 @@ APART = ("session", "membership")
 
 
 @pytest.fixture
-async def db(database_url: str) -> AsyncIterator[Hesitant]:
+async def db(database_url: str) -> AsyncIterator[PausingDatabase]:
     """Both: which of two comes first is decided by each in its own way."""
     database = await open_database(database_url)
-    yield Hesitant(database)
+    yield PausingDatabase(database)
     await database.close()
 
 
 @pytest.fixture
 def platform(platform: Platform) -> Platform:
     payments = FakePayments()
-    shop = Shop(
+    channels = ChannelServices(
         database=platform.database,
         sealer=platform.sealer,
         payments=payments,
@@ -114,9 +114,9 @@ def platform(platform: Platform) -> Platform:
         treasury=payments,
         market=SimulatedMarket(),
         clock=platform.clock,
-        rules=ShopSettings(quotas=PLENTY),
+        rules=ChannelSettings(quotas=PLENTY),
     )
-    return replace(platform, shop=shop)
+    return replace(platform, channels=channels)
 
 
 @pytest.fixture
@@ -211,7 +211,7 @@ async def test_who_lost_the_right_meanwhile_does_nothing(
     alice: Visitor,
     platform: Platform,
     ids: dict[str, str],
-    db: Hesitant,
+    db: PausingDatabase,
     fleet_harness: FleetHarness,
     path: str,
 ) -> None:
@@ -228,8 +228,8 @@ async def test_who_lost_the_right_meanwhile_does_nothing(
         await alice.submit(f"{at.removesuffix('restore')}delete", name)
         await fleet_harness.work()
     if path.endswith("/reseal"):
-        kept = {"kind": "seed", "value": SEED}
-        await alice.submit(f"{at.removesuffix('reseal')}backups", kept)
+        stored = {"kind": "seed", "value": SEED}
+        await alice.submit(f"{at.removesuffix('reseal')}backups", stored)
     for role, status in ((None, 404), (Role.VIEWER, 403)):
         await meanwhile(platform, of, Role.OWNER)()
         await alice.get(f"{alice.root}/usage")

@@ -56,8 +56,8 @@ async def pages(
 ) -> list[str]:
     """Every page there is, with what others wrote on it."""
     node = await made(alice, fleet_harness)
-    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.homes.logs[kept.id] = [f"[INF] {EVIL}", "x" * 200]
+    (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.node_files.logs[stored.id] = [f"[INF] {EVIL}", "x" * 200]
     order = await ordered(alice)
     await world.coupon(21_000, alice.organization_id)
     key, _ = await api_keys.create(
@@ -354,8 +354,8 @@ async def test_every_dialog_is_opened_and_left_by_keys_alone(
         links = page.locator("a[data-dialog]")
         for at in (here, f"{here}/webhook", f"{alice.root}/keys", f"{alice.root}/team"):
             await screen.go(at)
-            for place in range(await links.count()):
-                link = links.nth(place)
+            for position in range(await links.count()):
+                link = links.nth(position)
                 await link.focus()
                 await page.keyboard.press("Enter")
                 await page.wait_for_selector("dialog[open] .danger")

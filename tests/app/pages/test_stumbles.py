@@ -90,8 +90,8 @@ async def test_who_signs_out_in_one_window_is_told_in_the_other(
         await other.page.wait_for_selector("h1:has-text('Sign in')")
         await sign_in_again(other.page)
         await other.page.wait_for_url("**/whitelist")
-    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    assert "192.0.2.44" not in kept.settings.whitelist
+    (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    assert "192.0.2.44" not in stored.settings.whitelist
 
 
 async def test_a_double_click_makes_one_node(

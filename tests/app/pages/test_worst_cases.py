@@ -208,7 +208,7 @@ async def test_a_long_log_is_shown_beside_the_loop(
     alice: Visitor, fleet_harness: FleetHarness, way: str
 ) -> None:
     node = await fleet_harness.running(organization_id=alice.organization_id)
-    fleet_harness.homes.logs[node.id] = ["É" * 400] * 20_000
+    fleet_harness.node_files.logs[node.id] = ["É" * 400] * 20_000
 
     async def request() -> int:
         return (await alice.get(f"{alice.root}/nodes/{node.id}/{way}")).status
@@ -271,6 +271,6 @@ async def test_a_long_ledger_is_exported_in_turns(
 
 
 async def test_what_is_too_long_for_a_picture_has_none() -> None:
-    visit = SimpleNamespace(somebody=None)
+    visit = SimpleNamespace(signed_in=None)
     assert await qr_codes.qr(cast("Visit", visit), "a" * 2_001) == ""
     assert "<svg" in await qr_codes.qr(cast("Visit", visit), "a" * 2_000)

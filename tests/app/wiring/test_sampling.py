@@ -33,7 +33,7 @@ async def test_an_api_server_without_background_jobs_samples_the_nodes(
             await tx.nodes.save(before, replace(before, process=here.written))
         await harness.watching.close()
     async with running(given, loops=False) as platform, asyncio.timeout(10):
-        while not (kept := platform.samples.of(node.id)):
+        while not (sample := platform.samples.of(node.id)):
             await asyncio.sleep(0.01)
-    assert kept[0].memory is not None
-    assert kept[0].memory > 1 << 20
+    assert sample[0].memory is not None
+    assert sample[0].memory > 1 << 20

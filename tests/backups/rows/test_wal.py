@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.backups.changes.wal import Change, Wal
+from leyden.backups.changes.wal import Wal, WalChange
 from leyden.base.database.sqlite_connections import connect, connect_to_write
 from leyden.base.database.sqlite_turns import turns_path
 
@@ -30,7 +30,7 @@ class Copy:
         ):
             original.backup(copied)
 
-    def apply(self, change: Change | None) -> None:
+    def apply(self, change: WalChange | None) -> None:
         if change is None:
             return
         with self.path.open("r+b") as file:
@@ -84,7 +84,7 @@ def test_beside_a_busy_writer_nothing_is_missed_and_the_wal_stays_short(
     open_path: Path,
 ) -> None:
     wal = Wal(open_path)
-    generations = {wal.place.salt}
+    generations = {wal.position.salt}
     writer = threading.Thread(target=write, args=(open_path, COMMITS))
     writer.start()
     copy = Copy(open_path)  # in the midst of it
@@ -92,7 +92,7 @@ def test_beside_a_busy_writer_nothing_is_missed_and_the_wal_stays_short(
         copy.apply(wal.read())
         if wal.length > 200:
             copy.apply(wal.fold())
-        generations.add(wal.place.salt)
+        generations.add(wal.position.salt)
     writer.join()
     copy.apply(wal.read())
     assert wal.read() is None
@@ -120,11 +120,11 @@ def test_who_reads_goes_on_where_somebody_else_stopped(open_path: Path) -> None:
     first = Wal(open_path)
     write(open_path, 5)
     copy.apply(first.read())
-    place = first.place
+    position = first.position
     write(open_path, 5)
     first.close()
     second = Wal(open_path)
-    assert second.resume(place)
+    assert second.resume(position)
     copy.apply(second.read())
     second.close()
     assert content(copy.path) == content(open_path)
@@ -136,13 +136,13 @@ def test_pages_that_were_moved_while_nobody_read_are_known_to_be_missed(
     wal = Wal(open_path)
     write(open_path, 5)
     wal.read()
-    place = wal.place
+    position = wal.position
     wal.close()
     with closing(connect(open_path)) as other:
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     write(open_path, 5)
     wal = Wal(open_path)
-    assert not wal.resume(place)
+    assert not wal.resume(position)
     wal.close()
 
 
@@ -156,14 +156,14 @@ def test_a_wal_that_went_back_and_on_otherwise_is_another_one(
             shutil.copy(memory_path / each, memory_path / "old" / each)
         database.execute("INSERT INTO thing VALUES (2, 'b')")
         wal = Wal(path)
-        place = wal.place
+        position = wal.position
         wal.close()
     old = memory_path / "old" / "some.db"
     with closing(connect(old)) as database:
         database.execute("INSERT INTO thing VALUES (2, 'c')")
         wal = Wal(old)
-        assert wal.place.frame == place.frame
-        assert not wal.resume(place)
+        assert wal.position.frame == position.frame
+        assert not wal.resume(position)
         wal.close()
 
 

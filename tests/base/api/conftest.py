@@ -135,7 +135,7 @@ def platform(db: Database, sealer: Sealer, settings: Settings) -> Platform:
         database=db,
         sealer=sealer,
         clock=lambda: NOW,
-        tails=Tails(db, most=settings.event_waits_per_key),
+        tails=Tails(db, limit=settings.event_waits_per_key),
     )
 
 

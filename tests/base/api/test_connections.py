@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from leyden.base.http.connections import Limits
+from leyden.base.http.connections import ConnectionLimits
 from leyden.base.rules.addresses import rate_limit_key
 from tests.base.api.wire import Echo, Running, running, until
 
@@ -17,7 +17,7 @@ HEAD = b"Host: leyden.example\r\n"
 ASK = b"GET /harbour HTTP/1.1\r\n" + HEAD + b"\r\n"
 SLOW = b"GET /slow HTTP/1.1\r\n" + HEAD + b"\r\n"
 POST = b"POST /harbour HTTP/1.1\r\n" + HEAD
-IMPATIENT = Limits(
+IMPATIENT = ConnectionLimits(
     header_s=0.2,
     body_s=0.2,
     body_rate=1_000_000,
@@ -68,7 +68,7 @@ def test_a_byte_now_and_then_does_not_put_the_end_off(server: Running) -> None:
 
 
 def test_a_body_that_comes_fast_enough_may_take_longer_than_a_slow_one() -> None:
-    limits = Limits(body_s=0.1, body_rate=100, look_every_s=0.02)
+    limits = ConnectionLimits(body_s=0.1, body_rate=100, look_every_s=0.02)
     with running(Echo(), limits=limits) as server, server.caller() as caller:
         caller.send(POST + b"Content-Length: 200\r\n\r\n" + b"a" * 100)
         assert not caller.is_closed(0.4)
@@ -149,7 +149,7 @@ def test_an_application_never_takes_half_a_body_for_the_whole(
 
 def test_an_application_hears_at_once_that_the_rest_was_refused() -> None:
     with (
-        running(Echo(), limits=Limits(linger_s=60)) as server,
+        running(Echo(), limits=ConnectionLimits(linger_s=60)) as server,
         server.caller() as caller,
     ):
         caller.send(POST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nX")
@@ -198,7 +198,7 @@ def test_a_refusal_waits_for_the_answers_before_it(server: Running) -> None:
 
 
 def test_too_many_requests_ahead_of_their_answers_are_not_kept() -> None:
-    with running(Echo(), limits=Limits(pipelined=3)) as server:
+    with running(Echo(), limits=ConnectionLimits(pipelined=3)) as server:
         with server.caller() as caller:
             caller.send(SLOW + ASK * 1000)
             server.app.released.set()
@@ -274,7 +274,7 @@ def test_five_hundred_slow_callers_do_not_delay_the_others() -> None:
 
 
 def test_the_oldest_silent_caller_makes_room_for_the_next() -> None:
-    limits = Limits(connections_per_address=3)
+    limits = ConnectionLimits(connections_per_address=3)
     with running(Echo(), limits=limits) as server, ExitStack() as open_:
         busy = open_.enter_context(server.caller())
         busy.send(SLOW)
@@ -295,7 +295,7 @@ def test_the_oldest_silent_caller_makes_room_for_the_next() -> None:
 
 def test_slow_body_makes_room_for_the_next_caller() -> None:
     """Nothing was done with it yet: a stranger's slow bodies keep nobody out."""
-    limits = Limits(connections_per_address=3)
+    limits = ConnectionLimits(connections_per_address=3)
     with running(Echo(), limits=limits) as server, ExitStack() as open_:
         busy = open_.enter_context(server.caller())
         busy.send(SLOW)
@@ -319,7 +319,10 @@ def test_slow_body_makes_room_for_the_next_caller() -> None:
 
 
 def test_when_all_are_busy_the_next_one_is_told_to_wait() -> None:
-    for limits in (Limits(connections_per_address=2), Limits(connections=2)):
+    for limits in (
+        ConnectionLimits(connections_per_address=2),
+        ConnectionLimits(connections=2),
+    ):
         with running(Echo(), limits=limits) as server, ExitStack() as open_:
             for _ in range(2):
                 open_.enter_context(server.caller()).send(SLOW)

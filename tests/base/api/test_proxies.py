@@ -42,7 +42,7 @@ def test_the_rightmost_that_is_no_proxy_is_the_caller() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "meant"),
+    ("text", "meant"),
     [
         (f"{CALLER}:4711", CALLER),
         ("[2001:db8:2::1]:4711", "2001:db8:2::1"),
@@ -61,9 +61,9 @@ def test_the_rightmost_that_is_no_proxy_is_the_caller() -> None:
     ],
 )
 def test_an_address_is_read_in_every_form_and_nothing_else_is(
-    told: str, meant: str
+    text: str, meant: str
 ) -> None:
-    assert listed(f"{CLAIMED}, {told}") == meant
+    assert listed(f"{CLAIMED}, {text}") == meant
 
 
 def test_what_hides_the_way_ends_it() -> None:
@@ -84,9 +84,9 @@ def test_the_setting_names_proxies_and_not_everybody() -> None:
             proxies(Settings(api_proxies=wrong))
 
 
-@pytest.mark.parametrize(("named", "seen"), [("10.0.0.1", CALLER), ("", PROXY)])
+@pytest.mark.parametrize(("named", "text"), [("10.0.0.1", CALLER), ("", PROXY)])
 async def test_whoever_answers_is_told_the_callers_address(
-    named: str, seen: str
+    named: str, text: str
 ) -> None:
     clients: list[Any] = []
 
@@ -103,4 +103,4 @@ async def test_whoever_answers_is_told_the_callers_address(
     for path in ("/app/", "/docs/api", "/flow/orders"):
         scope = {"path": path, "headers": headers, "client": (PROXY, 4711)}
         await front(scope, None, None)
-    assert clients == [(seen, 4711)] * 3
+    assert clients == [(text, 4711)] * 3

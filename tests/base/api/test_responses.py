@@ -30,11 +30,11 @@ def ask(method: str, path: str) -> bytes:
 def test_head_gets_only_the_length(server: Running) -> None:
     with server.caller() as caller:
         caller.send(ask("HEAD", "/") + ask("GET", "/"))
-        head, whole = caller.read(head=True), caller.read()
+        head, complete = caller.read(head=True), caller.read()
         assert head is not None
-        assert whole is not None
-        assert head.headers["content-length"] == str(len(whole.body))
-        assert (whole.status, whole.body) == (200, b'{"path":"harbour"}')
+        assert complete is not None
+        assert head.headers["content-length"] == str(len(complete.body))
+        assert (complete.status, complete.body) == (200, b'{"path":"harbour"}')
 
 
 def test_slow_reader_gets_all_of_a_large_response(server: Running) -> None:

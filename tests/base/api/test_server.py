@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.base.http.connections import Limits
+from leyden.base.http.connections import ConnectionLimits
 from leyden.base.http.server import bind, tls
 from leyden.errors import SetupError
 from tests.authority import Authority
@@ -50,17 +50,17 @@ def test_a_connection_ends_after_its_response_when_a_stop_is_near(
     server: Running,
 ) -> None:
     """Who keeps it open would send the next request into nowhere."""
-    with server.caller() as kept:
-        kept.send(ASK)
-        answer = kept.read()
+    with server.caller() as stored:
+        stored.send(ASK)
+        answer = stored.read()
         assert answer is not None
         assert "connection" not in answer.headers
         server.connections.is_closing = True
-        kept.send(ASK)
-        answer = kept.read()
+        stored.send(ASK)
+        answer = stored.read()
         assert answer is not None
         assert (answer.status, answer.headers["connection"]) == (200, "close")
-        assert kept.is_closed()
+        assert stored.is_closed()
     with server.caller() as late:
         late.send(ASK)
         answer = late.read()
@@ -135,7 +135,7 @@ def test_a_refusal_over_tls_is_read_before_the_end(
 ) -> None:
     context = ssl.create_default_context(cadata=authority.pem)
     announced = b"POST / HTTP/1.1\r\n" + HEAD + b"Content-Length: 9999999\r\n\r\n"
-    limits = Limits(linger_s=0.3, look_every_s=0.02)
+    limits = ConnectionLimits(linger_s=0.3, look_every_s=0.02)
     with (
         running(Echo(), tls=tls(*certificate), limits=limits) as server,
         server.caller(context) as caller,
@@ -149,7 +149,9 @@ def test_a_refusal_over_tls_is_read_before_the_end(
 
 def test_who_never_shakes_hands_is_let_go(certificate: tuple[str, str]) -> None:
     with (
-        running(Echo(), tls=tls(*certificate), limits=Limits(header_s=0.2)) as server,
+        running(
+            Echo(), tls=tls(*certificate), limits=ConnectionLimits(header_s=0.2)
+        ) as server,
         server.caller() as silent,
     ):
         assert silent.is_closed()

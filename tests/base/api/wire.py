@@ -14,7 +14,7 @@ from typing import Any
 
 import uvloop
 
-from leyden.base.http.connections import Connections, Limits
+from leyden.base.http.connections import ConnectionLimits, HttpConnections
 from leyden.base.http.server import bind, serving
 
 
@@ -81,7 +81,7 @@ class Running:
 
     app: Any
     port: int
-    connections: Connections
+    connections: HttpConnections
     stop: Callable[[], object]
 
     @contextmanager
@@ -186,7 +186,7 @@ class Caller:
 def running(
     app: Any,
     *,
-    limits: Limits | None = None,
+    limits: ConnectionLimits | None = None,
     tls: ssl.SSLContext | None = None,
     loop: str = "uvloop",
     grace_s: float = 5,

@@ -49,8 +49,8 @@ def test_sentences_are_folded_at_words_and_nothing_else_is() -> None:
         "         them all.",
         "invoice  " + "lnsb" * 10,
     ]
-    (whole, _) = tables.fields(row, room=None)
-    assert whole == "says     The newest of them all."
+    (complete, _) = tables.fields(row, room=None)
+    assert complete == "says     The newest of them all."
 
 
 def test_in_a_pipe_lines_are_as_long_as_they_have_to_be() -> None:

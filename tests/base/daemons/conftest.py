@@ -64,7 +64,7 @@ def go(tmp_path: Path) -> StandIn:
 
 
 @pytest.fixture
-def harbour(tmp_path: Path) -> ToolSet:
+def tools(tmp_path: Path) -> ToolSet:
     folder = tmp_path / "harbour"
     folder.mkdir()
     (folder / "go.mod").write_text("module example.org/harbour\n\ngo 1.24.2\n")

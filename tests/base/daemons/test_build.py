@@ -9,38 +9,38 @@ from pathlib import Path
 
 import pytest
 
-from leyden.base.daemons.build import build, place
+from leyden.base.daemons.build import build, program_path
 from leyden.base.daemons.catalogue import ToolSet
-from leyden.base.daemons.progress import State, Step
+from leyden.base.daemons.progress import BuildState, BuildStep
 from leyden.base.processes import identify
 from leyden.errors import SetupError
 from tests.base.daemons.conftest import StandIn
 from tests.waiting import until
 
 
-class Told(list[Step]):
-    def states(self) -> list[tuple[str, State]]:
+class RecordedSteps(list[BuildStep]):
+    def states(self) -> list[tuple[str, BuildState]]:
         return [(step.program, step.state) for step in self]
 
 
 async def make(
-    harbour: ToolSet, cache: Path, go: StandIn, told: Told | None = None
+    tools: ToolSet, cache: Path, go: StandIn, answer: RecordedSteps | None = None
 ) -> Path:
     """Build harbourd and give its path."""
-    program = harbour.programs[0]
+    program = tools.programs[0]
     await build(
-        [(harbour, program)],
+        [(tools, program)],
         cache=cache,
         environment=go.environment,
-        progress=(told if told is not None else Told()).append,
+        progress=(answer if answer is not None else RecordedSteps()).append,
     )
-    return place(cache, harbour, program)
+    return program_path(cache, tools, program)
 
 
 async def test_a_program_is_built_where_its_place_is(
-    harbour: ToolSet, cache: Path, go: StandIn
+    tools: ToolSet, cache: Path, go: StandIn
 ) -> None:
-    path = await make(harbour, cache, go)
+    path = await make(tools, cache, go)
     said = subprocess.run([path, "--version"], capture_output=True, check=True)
     assert said.stdout == b"harbourd version 1.2.3\n"
     assert not (path.parent.parent / "partial").exists()
@@ -51,68 +51,66 @@ async def test_a_program_is_built_where_its_place_is(
 
 
 async def test_what_is_built_needs_neither_go_nor_network_again(
-    harbour: ToolSet, cache: Path, go: StandIn
+    tools: ToolSet, cache: Path, go: StandIn
 ) -> None:
-    path = await make(harbour, cache, go)
+    path = await make(tools, cache, go)
     go.unset("go")
-    told = Told()
-    assert await make(harbour, cache, go, told) == path
-    assert told.states() == [("harbourd 1.2.3", State.READY)]
-    assert told[0].size == path.stat().st_size
+    answer = RecordedSteps()
+    assert await make(tools, cache, go, answer) == path
+    assert answer.states() == [("harbourd 1.2.3", BuildState.READY)]
+    assert answer[0].size == path.stat().st_size
 
 
 async def test_every_program_is_a_line_with_time_and_size(
-    harbour: ToolSet, cache: Path, go: StandIn
+    tools: ToolSet, cache: Path, go: StandIn
 ) -> None:
-    told = Told()
+    answer = RecordedSteps()
     await build(
-        [(harbour, program) for program in harbour.programs],
+        [(tools, program) for program in tools.programs],
         cache=cache,
         environment=go.environment,
-        progress=told.append,
+        progress=answer.append,
     )
-    assert told.states() == [
-        ("harbourd 1.2.3", State.FETCHING),
-        ("harbour 1.2.3", State.FETCHING),
-        ("harbourd 1.2.3", State.BUILDING),
-        ("harbourd 1.2.3", State.BUILT),
-        ("harbour 1.2.3", State.BUILDING),
-        ("harbour 1.2.3", State.BUILT),
+    assert answer.states() == [
+        ("harbourd 1.2.3", BuildState.FETCHING),
+        ("harbour 1.2.3", BuildState.FETCHING),
+        ("harbourd 1.2.3", BuildState.BUILDING),
+        ("harbourd 1.2.3", BuildState.BUILT),
+        ("harbour 1.2.3", BuildState.BUILDING),
+        ("harbour 1.2.3", BuildState.BUILT),
     ]
-    assert all(step.seconds > 0 and step.size > 0 for step in (told[3], told[5]))
+    assert all(step.seconds > 0 and step.size > 0 for step in (answer[3], answer[5]))
 
 
-async def test_two_at_once_build_once(
-    harbour: ToolSet, cache: Path, go: StandIn
-) -> None:
+async def test_two_at_once_build_once(tools: ToolSet, cache: Path, go: StandIn) -> None:
     go.set("hold")
-    first = asyncio.create_task(make(harbour, cache, go))
+    first = asyncio.create_task(make(tools, cache, go))
     await until(lambda: go.pid is not None)
-    told = Told()
-    second = asyncio.create_task(make(harbour, cache, go, told))
-    await until(lambda: State.WAITING in {step.state for step in told})
+    answer = RecordedSteps()
+    second = asyncio.create_task(make(tools, cache, go, answer))
+    await until(lambda: BuildState.WAITING in {step.state for step in answer})
     go.unset("hold")
     assert await first == await second
     assert len(go.builds) == 1
-    assert told.states()[-1] == ("harbourd 1.2.3", State.READY)
+    assert answer.states()[-1] == ("harbourd 1.2.3", BuildState.READY)
 
 
 async def test_a_failed_build_leaves_nothing_and_the_next_one_heals(
-    harbour: ToolSet, cache: Path, go: StandIn
+    tools: ToolSet, cache: Path, go: StandIn
 ) -> None:
     go.set("failure", "light.go:7:1: undefined: lamp\n")
     with pytest.raises(SetupError, match=r"cannot build harbourd .* light\.go:7:1"):
-        await make(harbour, cache, go)
-    assert not place(cache, harbour, harbour.programs[0]).exists()
+        await make(tools, cache, go)
+    assert not program_path(cache, tools, tools.programs[0]).exists()
     go.unset("failure")
-    assert (await make(harbour, cache, go)).exists()
+    assert (await make(tools, cache, go)).exists()
 
 
 async def test_a_cancelled_build_ends_its_compiler(
-    harbour: ToolSet, cache: Path, go: StandIn
+    tools: ToolSet, cache: Path, go: StandIn
 ) -> None:
     go.set("hold")
-    building = asyncio.create_task(make(harbour, cache, go))
+    building = asyncio.create_task(make(tools, cache, go))
     await until(lambda: go.pid is not None)
     building.cancel()
     with contextlib.suppress(asyncio.CancelledError):
@@ -123,54 +121,54 @@ async def test_a_cancelled_build_ends_its_compiler(
 
 
 async def test_after_a_kill_the_next_builder_waits_for_the_compiler_and_builds_whole(
-    harbour: ToolSet, cache: Path, go: StandIn
+    tools: ToolSet, cache: Path, go: StandIn
 ) -> None:
     go.set("hold")
     builder = subprocess.Popen(
-        [sys.executable, "-c", _BUILDS, repr(harbour), str(cache)],
+        [sys.executable, "-c", _BUILDS, repr(tools), str(cache)],
         env={**go.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     await until(lambda: go.pid is not None)
     builder.kill()
     builder.wait()
-    path = place(cache, harbour, harbour.programs[0])
+    path = program_path(cache, tools, tools.programs[0])
     assert (path.parent.parent / "partial" / "harbourd").read_text() == "half\n"
     assert not path.exists()
-    told = Told()
-    second = asyncio.create_task(make(harbour, cache, go, told))
-    await until(lambda: State.WAITING in {step.state for step in told})
+    answer = RecordedSteps()
+    second = asyncio.create_task(make(tools, cache, go, answer))
+    await until(lambda: BuildState.WAITING in {step.state for step in answer})
     go.unset("hold")
     assert "version 1.2.3" in (await second).read_text()
     assert len(go.builds) == 2
 
 
 async def test_another_pin_is_another_place(
-    harbour: ToolSet, cache: Path, go: StandIn
+    tools: ToolSet, cache: Path, go: StandIn
 ) -> None:
-    first = await make(harbour, cache, go)
-    (harbour.folder / "go.sum").write_text("example.org/light v1.0.1 h1:def=\n")
-    assert await make(harbour, cache, go) != first
+    first = await make(tools, cache, go)
+    (tools.folder / "go.sum").write_text("example.org/light v1.0.1 h1:def=\n")
+    assert await make(tools, cache, go) != first
 
 
 async def test_a_cache_that_cannot_be_written_is_told(
-    harbour: ToolSet, go: StandIn, tmp_path: Path
+    tools: ToolSet, go: StandIn, tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SetupError, match="set LEYDEN_CACHE to a folder"):
-        await make(harbour, tmp_path / "file", go)
+        await make(tools, tmp_path / "file", go)
 
 
 async def test_a_file_in_the_way_of_the_cache_is_told(
-    harbour: ToolSet, cache: Path, go: StandIn
+    tools: ToolSet, cache: Path, go: StandIn
 ) -> None:
     (cache / "daemons").mkdir(parents=True)
-    (cache / "daemons" / harbour.key).touch()
+    (cache / "daemons" / tools.key).touch()
     with pytest.raises(SetupError, match=r"cannot write to .* \(File exists\)"):
-        await make(harbour, cache, go)
+        await make(tools, cache, go)
 
 
 @pytest.mark.parametrize(
-    ("output", "told"),
+    ("output", "text"),
     [
         ("link: write a.out: no space left on device", "the disk is full"),
         ("proxy.invalid: dial tcp 192.0.2.1:443: i/o timeout", "network does not res"),
@@ -179,11 +177,11 @@ async def test_a_file_in_the_way_of_the_cache_is_told(
     ],
 )
 async def test_a_failure_is_one_line_with_the_next_step(
-    harbour: ToolSet, cache: Path, go: StandIn, output: str, told: str
+    tools: ToolSet, cache: Path, go: StandIn, output: str, text: str
 ) -> None:
     go.set("failure", output)
-    with pytest.raises(SetupError, match=told) as refused:
-        await make(harbour, cache, go)
+    with pytest.raises(SetupError, match=text) as refused:
+        await make(tools, cache, go)
     assert "\n" not in refused.value.message
 
 

@@ -78,7 +78,7 @@ async def test_a_program_of_the_operator_is_known_by_its_version(
 
 
 @pytest.mark.parametrize(
-    ("says", "told"),
+    ("says", "text"),
     [
         ("lnd version 0.18.5-beta commit=v0.18.5", "there is no lnd 0.18.5-beta"),
         ("hello", "does not tell its version"),
@@ -86,9 +86,9 @@ async def test_a_program_of_the_operator_is_known_by_its_version(
     ],
 )
 async def test_a_program_of_another_version_is_refused(
-    tmp_path: Path, says: str, told: str
+    tmp_path: Path, says: str, text: str
 ) -> None:
-    with pytest.raises(SetupError, match=told):
+    with pytest.raises(SetupError, match=text):
         await own([str(_says(tmp_path / "lnd", says))])
 
 
@@ -104,13 +104,13 @@ def test_a_built_program_says_its_version(program: Program) -> None:
     word = "version" if program.name == "restic" else "--version"
     said = subprocess.run([path, word], capture_output=True, check=True)
     # btcctl tells a version of its own, which nobody raised with btcd's.
-    told = {
+    answer = {
         "btcctl": "btcctl version ",
         "restic": f"restic {program.version} ",
         "age": f"v{program.version}\n",
         "age-keygen": f"v{program.version}\n",
     }.get(program.name, f"{program.name} version {program.version}")
-    assert said.stdout.decode().startswith(told)
+    assert said.stdout.decode().startswith(answer)
 
 
 def _says(path: Path, line: str) -> Path:

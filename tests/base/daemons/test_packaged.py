@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leyden.base.daemons import catalogue, packaged
-from leyden.base.daemons.build import place
+from leyden.base.daemons.build import program_path
 from leyden_workshop.compiler import wheels
 from leyden_workshop.compiler.wheels import Built
 
@@ -40,7 +40,9 @@ def test_a_wheel_lists_what_is_in_it_and_its_programs_run(tmp_path: Path) -> Non
         names = set(archive.namelist())
         [record] = [name for name in names if name.endswith("RECORD")]
         lines = archive.read(record).decode().splitlines()
-        member = archive.getinfo(f"leyden_daemons/{packaged.place(tools, program)}")
+        member = archive.getinfo(
+            f"leyden_daemons/{packaged.packaged_path(tools, program)}"
+        )
     assert {line.split(",")[0] for line in lines} == names
     assert member.external_attr >> 16 == 0o100755
 
@@ -62,12 +64,15 @@ def test_an_installed_program_is_used_and_others_are_built(
     installed: Path, tmp_path: Path
 ) -> None:
     tools, lnd = catalogue.find("lnd")
-    found = place(tmp_path / "cache", tools, lnd)
-    assert found == installed / "leyden_daemons" / packaged.place(tools, lnd)
+    found = program_path(tmp_path / "cache", tools, lnd)
+    assert found == installed / "leyden_daemons" / packaged.packaged_path(tools, lnd)
     tools, btcd = catalogue.find("btcd")
-    assert place(tmp_path / "cache", tools, btcd).parts[-3:-1] == (tools.key, "bin")
-    assert tmp_path / "cache" in place(tmp_path / "cache", tools, btcd).parents
+    assert program_path(tmp_path / "cache", tools, btcd).parts[-3:-1] == (
+        tools.key,
+        "bin",
+    )
+    assert tmp_path / "cache" in program_path(tmp_path / "cache", tools, btcd).parents
     older = catalogue.find("lnd", "0.20.1")
-    assert tmp_path / "cache" in place(tmp_path / "cache", *older).parents, (
+    assert tmp_path / "cache" in program_path(tmp_path / "cache", *older).parents, (
         "other sources, another program"
     )

@@ -47,16 +47,16 @@ def test_light(): pass
 
 @pytest.fixture
 def run(
-    tmp_path: Path, harbour: ToolSet, go: StandIn, cache: Path
+    tmp_path: Path, tools: ToolSet, go: StandIn, cache: Path
 ) -> Iterator["subprocess.Popen[str]"]:
     """A plain run of four tests, whose compiler waits for us."""
     go.set("hold")
     folder = tmp_path / "inner"
     folder.mkdir()
-    (folder / "conftest.py").write_text(CONFTEST.format(harbour=harbour))
+    (folder / "conftest.py").write_text(CONFTEST.format(harbour=tools))
     (folder / "test_all.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = real: daemons\n")
-    kept = {
+    stored = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("PYTEST_", "CI", "TEST_RUN"))
@@ -66,7 +66,7 @@ def run(
         (sys.executable, "-u", "-m", "pytest", *words),
         cwd=folder,
         env={
-            **kept,
+            **stored,
             **go.environment,
             "PYTHONPATH": str(ROOT),
             "LEYDEN_CACHE": str(cache),

@@ -87,6 +87,6 @@ async def test_answers_are_pruned_a_few_at_a_time_when_they_have_expired(
             )
     async with db.transaction() as tx:
         later = now + timedelta(hours=2)
-        deleted = [await tx.answers.prune(now=later, most=2) for _ in range(3)]
+        deleted = [await tx.answers.prune(now=later, limit=2) for _ in range(3)]
         assert deleted == [2, 1, 0]
-        assert await tx.quotas.answers(TEAM, most=9, now=now) == 2
+        assert await tx.quotas.answers(TEAM, limit=9, now=now) == 2

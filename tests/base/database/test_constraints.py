@@ -29,7 +29,7 @@ async def furnished(db: Database) -> Database:
                     order_id=an_order(number).id,
                     sats=Sats(700),
                     state=OutputState.SEEN,
-                    seen=NOW,
+                    first_seen=NOW,
                 )
                 for number in (1, 2)
             ]

@@ -33,7 +33,7 @@ async def database(disk: Path, sqlite_template: Path) -> AsyncIterator[Database]
 async def test_writes_are_refused_and_room_mends_it(
     database: Database, disk: Path
 ) -> None:
-    told: list[str] = []
+    lines: list[str] = []
     refused = 0
 
     async def found(number: int) -> None:
@@ -50,19 +50,19 @@ async def test_writes_are_refused_and_room_mends_it(
         except Away:
             refused += 1
         else:
-            told.append(name)
+            lines.append(name)
 
     await asyncio.gather(*map(found, range(5)))
     ballast = fill(disk)
     for begin in range(100, 400, 20):
         await asyncio.gather(*map(found, range(begin, begin + 20)))
     assert refused > 0
-    assert len(await database.reader.accounts.list_()) == 10 * len(told)
+    assert len(await database.reader.accounts.list_()) == 10 * len(lines)
 
     ballast.unlink()
     await asyncio.gather(*map(found, range(1000, 1020)))
-    assert told[-20:] == [f"harbour {number}" for number in range(1000, 1020)]
-    kept = {
+    assert lines[-20:] == [f"harbour {number}" for number in range(1000, 1020)]
+    stored = {
         each.id.partition(".")[0] for each in await database.reader.accounts.list_()
     }
-    assert kept == set(told), "what was told is there, and nothing else"
+    assert stored == set(lines), "what was told is there, and nothing else"

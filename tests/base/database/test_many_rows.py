@@ -34,7 +34,7 @@ async def test_many_rows_are_written_as_they_are_given(db: Database) -> None:
         await tx.accounts.add(Organization(id="harbour", name="Harbour", created=NOW))
         await tx.coupons.add(issued)
         await tx.coupons.add([])
-    assert await db.reader.coupons.all_(most=MANY) == issued
+    assert await db.reader.coupons.all_(limit=MANY) == issued
 
 
 async def test_tasks_put_many_times_are_there_once_and_as_early(db: Database) -> None:
@@ -44,10 +44,10 @@ async def test_tasks_put_many_times_are_there_once_and_as_early(db: Database) ->
             await tx.tasks.put_many("a", names, due=NOW + timedelta(minutes=minutes))
     later = NOW + timedelta(hours=1)
     async with db.transaction() as tx:
-        claims = await tx.tasks.claim("a", now=later, until=later, most=MANY)
+        claims = await tx.tasks.claim("a", now=later, until=later, limit=MANY)
     assert {each.key for each in claims} == set(names)
     assert {each.due for each in claims} == {NOW + timedelta(minutes=3)}
-    assert {each.asked for each in claims} == {2}
+    assert {each.times_queued for each in claims} == {2}
     async with db.transaction() as tx:
         await tx.tasks.end_all(claims)
     assert await db.reader.tasks.next_due("a", now=later) is None
@@ -57,13 +57,13 @@ async def test_one_of_many_that_is_not_ours_ends_none(db: Database) -> None:
     names = [f"task {number}" for number in range(MANY)]
     async with db.transaction() as tx:
         await tx.tasks.put_many("a", names, due=NOW)
-        claims = await tx.tasks.claim("a", now=NOW, until=NOW, most=MANY)
+        claims = await tx.tasks.claim("a", now=NOW, until=NOW, limit=MANY)
         await tx.tasks.put("a", names[7], due=NOW)
     with pytest.raises(Stale):
         async with db.transaction() as tx:
             await tx.tasks.end_all(claims)
     async with db.transaction() as tx:
-        again = await tx.tasks.claim("a", now=NOW, until=NOW, most=MANY)
+        again = await tx.tasks.claim("a", now=NOW, until=NOW, limit=MANY)
     assert {each.key for each in again} == set(names)
 
 

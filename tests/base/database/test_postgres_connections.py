@@ -52,8 +52,8 @@ class Router:
     async def _pass_on(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        there = str(Path(self._there) / ".s.PGSQL.5432")
-        far_reader, far_writer = await asyncio.open_unix_connection(there)
+        path = str(Path(self._there) / ".s.PGSQL.5432")
+        far_reader, far_writer = await asyncio.open_unix_connection(path)
         self._callers.add(writer)
         for task in (
             asyncio.create_task(self._there_with(reader, far_writer, writer)),
@@ -76,8 +76,8 @@ class Router:
     async def _back_with(
         self, reader: asyncio.StreamReader, caller: asyncio.StreamWriter
     ) -> None:
-        while told := await reader.read(65_536):
-            caller.write(told)
+        while answer := await reader.read(65_536):
+            caller.write(answer)
 
 
 class Clock:
@@ -123,23 +123,23 @@ async def test_a_connection_that_a_router_has_forgotten_is_not_used(
 ) -> None:
     router.forget()
     clock.now += _LONG
-    asked = asyncio.ensure_future(database.reader.accounts.list_())
-    _, waiting = await asyncio.wait([asked], timeout=5)
+    task = asyncio.ensure_future(database.reader.accounts.list_())
+    _, waiting = await asyncio.wait([task], timeout=5)
     router.hang_up()  # nothing else ends a wait for an answer that never comes
     assert not waiting
-    assert await asked == []
+    assert await task == []
 
 
 async def test_a_connection_in_use_is_not_asked_before_each_use(
     database: PostgresDatabase, router: Router, clock: Clock
 ) -> None:
-    asked = []
+    request = []
     for idle_s in (0.0, _LONG - 2, _LONG - 2, _LONG):
         clock.now += idle_s
         before = router.questions
         await database.reader.accounts.list_()
-        asked.append(router.questions - before)
-    assert asked == [1, 1, 1, 2]
+        request.append(router.questions - before)
+    assert request == [1, 1, 1, 2]
 
 
 async def test_the_kernel_ends_connections_whose_other_end_is_gone(

@@ -57,10 +57,10 @@ async def test_who_leaves_takes_nobody_along(database: Database) -> None:
 
 
 async def test_what_was_asked_is_answered_before_the_end(database: Database) -> None:
-    asked = asyncio.create_task(database.reader.accounts.list_())
+    task = asyncio.create_task(database.reader.accounts.list_())
     await asyncio.sleep(0)
     await database.close()
-    assert await asked == []
+    assert await task == []
 
 
 async def test_a_connection_that_the_server_has_ended_is_not_used(
@@ -101,11 +101,11 @@ async def test_an_edition_lasts_until_anybody_commits(
 async def test_who_asks_for_the_edition_at_once_shares_a_statement(
     database: Database,
 ) -> None:
-    asked = [asyncio.create_task(database.edition()) for _ in range(LIGHTS)]
+    task = [asyncio.create_task(database.edition()) for _ in range(LIGHTS)]
     await asyncio.sleep(0)  # all have asked
-    asked[0].cancel()
+    task[0].cancel()
     assert len(database._reads._waiting) == 1  # type: ignore[attr-defined]
-    found = await asyncio.gather(*asked[1:])
+    found = await asyncio.gather(*task[1:])
     assert found == [await database.edition()] * (LIGHTS - 1)
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from leyden.base.database.database import Database, open_database
-from leyden.base.database.postgres_connections import MOST_OF_ONE, WriteSlots
+from leyden.base.database.postgres_connections import MAX_OF_ONE, WriteSlots
 from leyden.base.fair_queue import OWNER, PLATFORM
 from leyden.errors import DatabaseAway
 from tests.base.database.writers import place_behind_many, write
@@ -26,7 +26,7 @@ async def test_others_do_not_wait_for_all_writers_of_one_organization(
     database: Database,
 ) -> None:
     # Those that are under way when it comes, and those that are with it.
-    assert await place_behind_many(database, takes_s=_TAKES_S) <= 2 * MOST_OF_ONE
+    assert await place_behind_many(database, takes_s=_TAKES_S) <= 2 * MAX_OF_ONE
 
 
 async def test_a_connection_stays_for_others_while_one_holds_all_it_may(
@@ -45,7 +45,7 @@ async def test_a_connection_stays_for_others_while_one_holds_all_it_may(
     async with asyncio.TaskGroup() as group:
         for _ in range(2 * _CONNECTIONS):
             group.create_task(hold())
-        for _ in range(MOST_OF_ONE):
+        for _ in range(MAX_OF_ONE):
             await begun.acquire()
         try:
             async with asyncio.timeout(2):

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, text
 
 from leyden.base.database import schema, schema_check
 from leyden.base.database.every_table import metadata
-from leyden.channels.rules.orders import Status
+from leyden.channels.rules.orders import OrderStatus
 from leyden.errors import SetupError
 
 _NODE = """
@@ -103,12 +103,12 @@ def test_a_database_that_does_not_answer_is_told(tmp_path: Path) -> None:
 
 @contextmanager
 def upgraded(
-    database_url: str, ours: str, there: Iterable[str]
+    database_url: str, ours: str, lines: Iterable[str]
 ) -> Iterator[Connection]:
     """Undo and fill what a migration finds, by these statements; then run it."""
     with schema._config() as config, schema.connected(database_url) as connection:
         before = ScriptDirectory.from_config(config).get_revision(ours).down_revision
-        for statement in there:
+        for statement in lines:
             connection.execute(text(statement))
         stamp = text("UPDATE alembic_version SET version_num = :before")
         connection.execute(stamp, {"before": before})
@@ -122,15 +122,15 @@ def test_nodes_from_before_have_their_logs_read_from_the_end(
 ) -> None:
     """What is in them was told, or is long ago."""
     ours = "0012_log_places"
-    there = (
+    existing = (
         "DROP TABLE node_log_place",
         "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
         _NODE.format(id="there", wanted="running", slot=7),
         _NODE.format(id="gone", wanted="deleted", slot="NULL"),
     )
-    with upgraded(database_url, ours, there) as connection:
-        places = connection.execute(text("SELECT * FROM node_log_place")).all()
-    assert [tuple(each) for each in places] == [("there", 0, -1, b"", 0, 1)]
+    with upgraded(database_url, ours, existing) as connection:
+        positions = connection.execute(text("SELECT * FROM node_log_place")).all()
+    assert [tuple(each) for each in positions] == [("there", 0, -1, b"", 0, 1)]
 
 
 def test_orders_filled_before_keep_what_the_auction_left_and_open_ones_do_not(
@@ -138,19 +138,19 @@ def test_orders_filled_before_keep_what_the_auction_left_and_open_ones_do_not(
 ) -> None:
     """Nothing is paid back for what was booked long ago."""
     ours = "0016_unused_fees"
-    there = (
+    existing = (
         "ALTER TABLE channel_order DROP COLUMN keeps_unused_fee",
         "ALTER TABLE quote DROP COLUMN keeps_unused_fee",
         "ALTER TABLE lease DROP COLUMN node",
         "ALTER TABLE lease DROP COLUMN peer",
         "ALTER TABLE lease DROP COLUMN height",
         "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
-        *(_ORDER.format(status=status) for status in Status),
+        *(_ORDER.format(status=status) for status in OrderStatus),
     )
-    with upgraded(database_url, ours, there) as connection:
-        kept = text("SELECT id FROM channel_order WHERE keeps_unused_fee = 1")
-        found = connection.execute(kept).scalars().all()
-    assert found == [Status.FILLED]
+    with upgraded(database_url, ours, existing) as connection:
+        stored = text("SELECT id FROM channel_order WHERE keeps_unused_fee = 1")
+        found = connection.execute(stored).scalars().all()
+    assert found == [OrderStatus.FILLED]
 
 
 def test_orders_of_lsps1_from_before_are_opened_as_they_were_asked_for(
@@ -162,12 +162,12 @@ def test_orders_of_lsps1_from_before_are_opened_as_they_were_asked_for(
         "INSERT INTO lsps1_order (order_id, source, address, confirmations, "
         "within_blocks, token) VALUES ('{status}', 'bolt8', '', {confirmations}, 6, '')"
     )
-    there = (
+    existing = (
         "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
-        *(_ORDER.format(status=status) for status in Status),
-        wished.format(status=Status.CREATING, confirmations=0),
-        wished.format(status=Status.CREATED, confirmations=1),
+        *(_ORDER.format(status=status) for status in OrderStatus),
+        wished.format(status=OrderStatus.CREATING, confirmations=0),
+        wished.format(status=OrderStatus.CREATED, confirmations=1),
     )
-    with upgraded(database_url, ours, there) as connection:
-        kept = text("SELECT id FROM channel_order WHERE zero_conf = 1")
-        assert connection.execute(kept).scalars().all() == [Status.CREATING]
+    with upgraded(database_url, ours, existing) as connection:
+        stored = text("SELECT id FROM channel_order WHERE zero_conf = 1")
+        assert connection.execute(stored).scalars().all() == [OrderStatus.CREATING]

@@ -37,9 +37,9 @@ def test_what_is_sealed_opens_for_its_purpose_only() -> None:
 def test_every_changed_byte_is_noticed() -> None:
     sealer = Sealer(Keyring.new())
     sealed = sealer.seal(SEED, purpose="seed")
-    for place in range(1, len(sealed)):
+    for position in range(1, len(sealed)):
         changed = bytearray(sealed)
-        changed[place] ^= 1
+        changed[position] ^= 1
         with pytest.raises(SetupError):
             sealer.open(bytes(changed), purpose="seed")
 

@@ -12,7 +12,7 @@ from leyden.base.database.every_table import metadata
 from leyden.base.database.statements import SqlFile, Statement
 from leyden.channels.rows import orders
 from leyden.channels.rows.order_rows import COLUMNS
-from leyden.channels.rules.orders import FINAL, Status
+from leyden.channels.rules.orders import FINAL, OrderStatus
 
 SOURCES = Path(leyden.__file__).parent
 FILES = {path.stem: path for path in sorted(SOURCES.rglob("*.sql"))}
@@ -71,7 +71,7 @@ def test_each_statement_runs_as_it_is_written(sqlite_url: str) -> None:
     [
         *(
             ("orders", f"in_{each}", f"ix_channel_order_{each}")
-            for each in Status
+            for each in OrderStatus
             if each not in FINAL
         ),
         ("orders", "payable_direct", "ix_channel_order_created"),

@@ -42,7 +42,9 @@ async def test_a_claim_takes_no_more_than_was_asked_for(
         await tx.homes.enter(PROCESS, delete_before=now)
         await tx.tasks.put_many("lamp", [f"{n:02}" for n in range(CROWD)], due=now)
         await tx.tasks.put("watcher", "all", due=now)
-        await tx.tasks.claim("watcher", now=now, until=until, most=1, holder=PROCESS.id)
+        await tx.tasks.claim(
+            "watcher", now=now, until=until, limit=1, holder=PROCESS.id
+        )
     async with nested.transaction() as tx:
-        claimed = await tx.tasks.claim("lamp", now=now, until=until, most=8, **how)
+        claimed = await tx.tasks.claim("lamp", now=now, until=until, limit=8, **how)
     assert len(claimed) == 8

@@ -39,30 +39,34 @@ class Authenticator:
                 -3: public.y.to_bytes(32),
             }
         )
-        kept = bytes(16) + len(self.id).to_bytes(2) + self.id + cose
-        seen = self._seen(_SEEN_AND_UNLOCKED | _HAS_KEY, more=more) + kept + more
-        made = cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": seen})
+        stored = bytes(16) + len(self.id).to_bytes(2) + self.id + cose
+        found = (
+            self._authenticator_data(_SEEN_AND_UNLOCKED | _HAS_KEY, more=more)
+            + stored
+            + more
+        )
+        made = cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": found})
         client = self._client("webauthn.create", challenge)
         return self._answer(clientDataJSON=client, attestationObject=made)
 
     def show(self, challenge: str, *, more: bytes = b"") -> str:
         """Answer a page that asks for a passkey; `more` are extensions."""
-        seen = self._seen(_SEEN_AND_UNLOCKED, more=more) + more
+        found = self._authenticator_data(_SEEN_AND_UNLOCKED, more=more) + more
         client = self._client("webauthn.get", challenge)
-        signed = seen + hashlib.sha256(client).digest()
+        signed = found + hashlib.sha256(client).digest()
         signature = self.key.sign(signed, ec.ECDSA(SHA256()))
         return self._answer(
-            clientDataJSON=client, authenticatorData=seen, signature=signature
+            clientDataJSON=client, authenticatorData=found, signature=signature
         )
 
-    def _seen(self, flags: int, *, more: bytes) -> bytes:
+    def _authenticator_data(self, flags: int, *, more: bytes) -> bytes:
         name = (urlsplit(self.origin).hostname or "").encode()
         flags |= _HAS_MORE * bool(more)
         return hashlib.sha256(name).digest() + bytes([flags]) + bytes(4)
 
     def _client(self, what: str, challenge: str) -> bytes:
-        told = {"type": what, "challenge": challenge, "origin": self.origin}
-        return json.dumps(told).encode()
+        expected = {"type": what, "challenge": challenge, "origin": self.origin}
+        return json.dumps(expected).encode()
 
     def _answer(self, **response: bytes) -> str:
         return json.dumps(

@@ -93,19 +93,19 @@ def selling(
     sender: FakeSender,
 ) -> Platform:
     """A platform that sells channels as well."""
-    shop = world.shop
+    channels = world.channels
     return Platform(
         settings=settings,
-        database=shop.database,
-        sealer=shop.sealer,
-        clock=shop.clock,
-        shop=shop,
+        database=channels.database,
+        sealer=channels.sealer,
+        clock=channels.clock,
+        channels=channels,
         fleet=fleet_harness.fleet,
         dispatcher=Dispatcher(
-            database=shop.database,
-            sealer=shop.sealer,
+            database=channels.database,
+            sealer=channels.sealer,
             sender=sender,
-            clock=shop.clock,
+            clock=channels.clock,
         ),
     )
 
@@ -138,7 +138,7 @@ async def person(
             platform,
             tx,
             made,
-            whole=True,
+            is_complete=True,
             address="198.51.100.7",
             browser="a test",
             now=platform.clock(),
@@ -187,7 +187,7 @@ def served() -> Iterator[MailServer]:
 
 
 @pytest.fixture
-def office(
+def email_sending(
     db: Database, sealer: Sealer, fleet_harness: FleetHarness, served: MailServer
 ) -> Emailing:
     return emailing(db, sealer, served.smtp(), lambda: fleet_harness.now)

@@ -31,12 +31,12 @@ _PICTURES: tuple[tuple[str, str, Scheme, ViewportSize, float], ...] = (
 
 async def main(home: Path, folder: Path) -> None:
     """Take them all."""
-    kept = json.loads((home / "dev.json").read_text())
-    base = kept["dashboard_url"].removesuffix("/app/")
+    body = json.loads((home / "dev.json").read_text())
+    base = body["dashboard_url"].removesuffix("/app/")
     async with chromium() as browser:
         for name, what, scheme, size, scale in _PICTURES:
             page = await _opened(browser, scheme, size, scale)
-            room = await _sign_in(page, base, kept["dashboard_login"])
+            room = await _sign_in(page, base, body["dashboard_login"])
             await page.goto(await _address(page, base, room, what))
             await page.wait_for_load_state("load")
             await page.screenshot(path=folder / f"{name}.png")

@@ -7,10 +7,10 @@ from typing import Any
 
 from leyden.base.database.database import Database
 from leyden.base.pages.changes import after_commits
-from leyden.base.pages.open_streams import MOST
+from leyden.base.pages.open_streams import LIMIT
 from leyden.base.platform import Platform
 from leyden.base.rules.times import utc_now
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from leyden.people import team
 from tests.base.pages.visitor import HOST, Visitor
 from tests.nodes.fleet_harness import FleetHarness
@@ -89,7 +89,7 @@ async def test_a_node_that_moves_is_told_of(
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     url = told_at((await alice.get(page)).text)
     async with streaming(alice, url) as stream:
-        fleet_harness.runtime.say(node.id, State.LOCKED)
+        fleet_harness.runtime.say(node.id, LndState.LOCKED)
         await fleet_harness.settled()
         await stream.until_changed()
     assert "The wallet is locked." in (await alice.get(page)).text
@@ -116,7 +116,7 @@ async def test_a_person_has_so_many_streams_and_no_more(
 ) -> None:
     url = f"{alice.root}/nodes/changes"
     async with AsyncExitStack() as stack:
-        for _ in range(MOST):
+        for _ in range(LIMIT):
             await stack.enter_async_context(streaming(alice, url))
         await asyncio.sleep(0)
         async with asyncio.timeout(5):

@@ -101,8 +101,8 @@ async def test_styles_are_kept_until_they_change(nobody: Visitor) -> None:
     page = await nobody.get("/app/sign-in")
     start = page.text.index("/app/static/")
     url = page.text[start : page.text.index('"', start)]
-    kept = await nobody.get(url)
-    assert "immutable" in kept.header("cache-control")
+    answer = await nobody.get(url)
+    assert "immutable" in answer.header("cache-control")
     old = await nobody.get(url.replace(url.split("/")[3], "0123456789ab"))
     assert (old.status, "immutable" in old.header("cache-control")) == (200, False)
     for path in ("../site.py", "nothing.css", "vendor/htmx.LICENSE"):
@@ -142,8 +142,8 @@ async def test_a_form_that_takes_its_time_outlives_no_role(
         ("remove", {"user": dora.id}, 404),
     ):
         admin.meanwhile = partial(alice.submit, f"{alice.root}/team/{path}", fields)
-        asked = {"email": "mallory@example.org", "role": "admin"}
-        assert (await admin.submit(f"{admin.root}/team/invite", asked)).status == status
+        body = {"email": "mallory@example.org", "role": "admin"}
+        assert (await admin.submit(f"{admin.root}/team/invite", body)).status == status
         await alice.submit(
             f"{alice.root}/team/role", {"user": dora.id, "role": "admin"}
         )
@@ -163,12 +163,12 @@ async def test_while_the_database_is_away_a_page_says_so(
 async def test_behind_a_proxy_that_ends_tls_cookies_are_for_tls_alone(
     platform: Platform,
 ) -> None:
-    told = dashboard(platform, version="0.1.0", origins=[f"https://{HOST}"])
-    shown = await Visitor(told).get("/app/sign-in")
+    answer = dashboard(platform, version="0.1.0", origins=[f"https://{HOST}"])
+    shown = await Visitor(answer).get("/app/sign-in")
     assert shown.header("set-cookie").startswith("__Host-leyden-guest=")
     assert "Secure" in shown.header("set-cookie")
     assert shown.header("strict-transport-security") == "max-age=31536000"
-    refused = await Visitor(told).submit("/app/sign-out", origin=f"https://{HOST}")
+    refused = await Visitor(answer).submit("/app/sign-out", origin=f"https://{HOST}")
     assert refused.header("strict-transport-security") == "max-age=31536000"
 
 
@@ -176,8 +176,8 @@ async def test_behind_a_proxy_that_ends_tls_cookies_are_for_tls_alone(
 async def test_without_tls_of_its_own_name_nothing_is_said_about_it(
     platform: Platform, origin: str
 ) -> None:
-    told = dashboard(platform, version="0.1.0", origins=[origin])
-    shown = await Visitor(told).get("/app/sign-in", host=origin.partition("//")[2])
+    answer = dashboard(platform, version="0.1.0", origins=[origin])
+    shown = await Visitor(answer).get("/app/sign-in", host=origin.partition("//")[2])
     assert shown.header("strict-transport-security") == ""
 
 
@@ -223,8 +223,8 @@ class TestLimits:
             )
             for n in range(9)
         ]
-        asked = [each.get(f"{each.root}/nodes/new") for each in people * 4]
-        answers = [await each for each in asked]
+        answer = [each.get(f"{each.root}/nodes/new") for each in people * 4]
+        answers = [await each for each in answer]
         statuses = [each.status for each in answers]
         assert statuses[0] == 200
         assert statuses[-1] == 429

@@ -7,7 +7,7 @@ from leyden.channels.rules import orders
 from leyden.events.rules import deliveries
 from leyden.nodes.rules import nodes
 
-STATES = (*nodes.Status, *orders.Status, *deliveries.State)
+STATES = (*nodes.NodeStatus, *orders.OrderStatus, *deliveries.DeliveryState)
 
 
 @pytest.mark.parametrize("state", sorted(set(STATES)))
@@ -18,7 +18,7 @@ def test_every_state_has_words_for_people(state: str) -> None:
 
 
 def test_no_two_states_of_a_thing_read_the_same() -> None:
-    for states in (nodes.Status, orders.Status, deliveries.State):
+    for states in (nodes.NodeStatus, orders.OrderStatus, deliveries.DeliveryState):
         assert len({label(each) for each in states}) == len(states)
 
 

@@ -84,9 +84,9 @@ class Visitor:
         shown = await self.submit(
             "/app/sign-in", {"email": email, "password": password, "next": ""}
         )
-        seen = shown
-        while seen.status == 303:  # the token of forms belongs to the session
-            seen = await self.get(seen.location)
+        found = shown
+        while found.status == 303:  # the token of forms belongs to the session
+            found = await self.get(found.location)
         return shown
 
     async def ask(

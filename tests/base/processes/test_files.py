@@ -126,11 +126,11 @@ async def _treasury(folder: Path) -> AsyncIterator[int]:
                 writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
                 await reader.read()
                 return
-            told = json.dumps(
+            answer = json.dumps(
                 {"block_height": 1, "transactions": [], "state": "OPEN", "htlcs": []}
             ).encode()
-            size = f"Content-Length: {len(told)}\r\n\r\n".encode()
-            writer.write(b"HTTP/1.1 200 OK\r\n" + size + told)
+            size = f"Content-Length: {len(answer)}\r\n\r\n".encode()
+            writer.write(b"HTTP/1.1 200 OK\r\n" + size + answer)
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context) as it:
         yield it.sockets[0].getsockname()[1]

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from leyden.base.processes import (
-    Identity,
-    Limits,
+    ProcessIdentity,
+    ResourceLimits,
     alive,
     cap,
     command_line,
@@ -36,7 +36,7 @@ SLEEP = ["/bin/sleep", "600"]
 SESSIONS_ARE_SCHEDULED = Path("/proc/self/autogroup").exists()
 
 
-def niceness_of_session(identity: Identity) -> int:
+def niceness_of_session(identity: ProcessIdentity) -> int:
     """Return it as the kernel says: `/autogroup-1234 nice 7`."""
     return int(Path(f"/proc/{identity.pid}/autogroup").read_text().split()[-1])
 
@@ -52,16 +52,16 @@ def claim(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def started() -> AsyncIterator[list[Identity]]:
+async def started() -> AsyncIterator[list[ProcessIdentity]]:
     """What a test started; nothing of it outlives the test."""
-    identities: list[Identity] = []
+    identities: list[ProcessIdentity] = []
     yield identities
     for identity in identities:
         await stop(identity, grace_s=0)
 
 
 async def test_a_program_runs_apart_in_a_session_of_its_own(
-    log: Path, started: list[Identity]
+    log: Path, started: list[ProcessIdentity]
 ) -> None:
     sleeper = await spawn(SLEEP, log=log)
     started.append(sleeper)
@@ -75,7 +75,7 @@ async def test_a_program_runs_apart_in_a_session_of_its_own(
 
 @pytest.mark.timeout(20)
 async def test_others_go_on_while_a_program_is_started(
-    log: Path, started: list[Identity]
+    log: Path, started: list[ProcessIdentity]
 ) -> None:
     os.mkfifo(log)  # which cannot be opened to write until somebody reads
     starting = asyncio.create_task(spawn(SLEEP, log=log))
@@ -87,7 +87,7 @@ async def test_others_go_on_while_a_program_is_started(
 
 
 async def test_who_starts_a_program_may_be_cancelled_meanwhile(
-    log: Path, claim: Path, started: list[Identity]
+    log: Path, claim: Path, started: list[ProcessIdentity]
 ) -> None:
     os.mkfifo(log)
     starting = asyncio.create_task(spawn(SLEEP, log=log, claim=claim))
@@ -105,7 +105,7 @@ async def test_who_starts_a_program_may_be_cancelled_meanwhile(
 
 
 async def test_it_yields_to_others_as_far_as_it_is_told(
-    log: Path, started: list[Identity]
+    log: Path, started: list[ProcessIdentity]
 ) -> None:
     ours = os.getpriority(os.PRIO_PROCESS, 0)
     sleeper = await spawn(SLEEP, log=log, niceness=9)
@@ -117,7 +117,7 @@ async def test_it_yields_to_others_as_far_as_it_is_told(
 
 
 async def test_the_niceness_of_what_has_ended_is_nobodys(
-    log: Path, started: list[Identity]
+    log: Path, started: list[ProcessIdentity]
 ) -> None:
     sleeper = await spawn(SLEEP, log=log)
     started.append(sleeper)
@@ -157,7 +157,7 @@ async def test_a_program_that_ends_at_once_still_has_an_exit_code(log: Path) -> 
 
 
 async def test_a_stranger_with_the_same_pid_gets_no_signal(
-    log: Path, started: list[Identity]
+    log: Path, started: list[ProcessIdentity]
 ) -> None:
     sleeper = await spawn(SLEEP, log=log)
     started.append(sleeper)
@@ -184,7 +184,7 @@ def files_left(number: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("left", [0, 1])
 async def test_who_can_open_no_file_calls_no_program_ended(
-    log: Path, started: list[Identity], left: int
+    log: Path, started: list[ProcessIdentity], left: int
 ) -> None:
     """The last file may be the one by which its end is waited for."""
     sleeper = await spawn(SLEEP, log=log)
@@ -202,7 +202,7 @@ async def test_who_can_open_no_file_calls_no_program_ended(
 
 async def test_what_ignores_the_request_is_killed_after_the_grace(log: Path) -> None:
     stubborn = await spawn(
-        [sys.executable, "-c", _IGNORES_SIGTERM], log=log, limits=Limits()
+        [sys.executable, "-c", _IGNORES_SIGTERM], log=log, limits=ResourceLimits()
     )
     await until(lambda: "ready" in log.read_text())
     assert await stop(stubborn, grace_s=0.1) == -signals.SIGKILL
@@ -210,7 +210,7 @@ async def test_what_ignores_the_request_is_killed_after_the_grace(log: Path) -> 
 
 
 async def test_limits_hold_from_the_first_instruction(log: Path) -> None:
-    limits = Limits(open_files=123, address_space=1 << 30, data=1 << 29)
+    limits = ResourceLimits(open_files=123, address_space=1 << 30, data=1 << 29)
     shell = ["/bin/sh", "-c", "ulimit -n; ulimit -v; ulimit -d; ulimit -c"]
     await exited(await spawn(shell, log=log, limits=limits))
     assert log.read_text().split() == ["123", str(1 << 20), str(1 << 19), "0"]
@@ -226,7 +226,7 @@ async def test_a_program_inherits_no_secret_of_ours(
 
 
 async def test_a_claim_lets_one_program_in(
-    log: Path, claim: Path, started: list[Identity]
+    log: Path, claim: Path, started: list[ProcessIdentity]
 ) -> None:
     assert holder(claim) is None
     several = await asyncio.gather(
@@ -243,7 +243,7 @@ async def test_a_claim_lets_one_program_in(
 
 
 async def test_a_claim_is_held_by_a_program_that_we_did_not_start(
-    log: Path, claim: Path, started: list[Identity]
+    log: Path, claim: Path, started: list[ProcessIdentity]
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _SPAWNS, str(log), str(claim)],
@@ -261,7 +261,7 @@ async def test_a_claim_is_held_by_a_program_that_we_did_not_start(
 
 
 async def test_a_pid_left_in_a_claim_by_a_past_run_names_nobody(
-    log: Path, claim: Path, started: list[Identity]
+    log: Path, claim: Path, started: list[ProcessIdentity]
 ) -> None:
     stranger = await spawn(SLEEP, log=log)
     started.append(stranger)
@@ -273,7 +273,10 @@ async def test_a_pid_left_in_a_claim_by_a_past_run_names_nobody(
 
 
 async def test_a_claim_that_is_moved_away_while_it_is_taken_is_taken_anew(
-    log: Path, claim: Path, started: list[Identity], monkeypatch: pytest.MonkeyPatch
+    log: Path,
+    claim: Path,
+    started: list[ProcessIdentity],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lock = fcntl.flock
 
@@ -289,7 +292,7 @@ async def test_a_claim_that_is_moved_away_while_it_is_taken_is_taken_anew(
 
 
 async def test_a_claim_that_is_locked_without_a_name_is_waited_for(
-    log: Path, claim: Path, started: list[Identity]
+    log: Path, claim: Path, started: list[ProcessIdentity]
 ) -> None:
     stranger = await spawn(SLEEP, log=log)
     started.append(stranger)
@@ -306,7 +309,7 @@ async def test_a_claim_that_is_locked_without_a_name_is_waited_for(
 
 @pytest.mark.parametrize("delay_ms", range(0, 40, 4))
 async def test_being_killed_while_starting_loses_no_program_and_doubles_none(
-    log: Path, claim: Path, delay_ms: int, started: list[Identity]
+    log: Path, claim: Path, delay_ms: int, started: list[ProcessIdentity]
 ) -> None:
     ready = claim.with_name("ready")
     starter = subprocess.Popen(
@@ -338,8 +341,8 @@ async def test_a_log_that_grew_is_moved_aside_while_the_program_goes_on(
     loud = ["/bin/sh", "-c", f"echo {'a' * 100}; read x < {go}; echo after"]
     program = await spawn(loud, log=log)
     await until(lambda: log.stat().st_size > 100)
-    assert not cap(log, most_bytes=1000)
-    assert cap(log, most_bytes=50)
+    assert not cap(log, max_bytes=1000)
+    assert cap(log, max_bytes=50)
     go.write_text("on\n")
     await exited(program)
     assert log.read_text() == "after\n"

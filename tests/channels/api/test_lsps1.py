@@ -13,8 +13,8 @@ from leyden.base.platform import Platform
 from leyden.base.rules.units import Sats
 from leyden.base.settings import Settings
 from leyden.channels.direct.api.lsps1 import Lsps1OverHttp
-from leyden.channels.rules.orders import Status
-from leyden.channels.shop import Lsps1Settings
+from leyden.channels.rules.orders import OrderStatus
+from leyden.channels.services import Lsps1Settings
 from leyden.people import accounts
 from leyden.values import replace
 from tests.base.api.conftest import Answer, Caller
@@ -45,10 +45,10 @@ async def anybody(platform: Platform, world: World) -> Caller:  # noqa: F811
     world.seller.fill([3_000_000] * 20)
     world.seller.online.add(PEER)
     rules = replace(
-        world.shop.rules,
+        world.channels.rules,
         lsps1=Lsps1Settings(organization="the LSP", most_reserved=Sats(10**9)),
     )
-    sold = Lsps1OverHttp(replace(world.shop, rules=rules))
+    sold = Lsps1OverHttp(replace(world.channels, rules=rules))
     public = Public(platform, Api(platform, OPERATIONS), version="1", sold=sold)
     return Caller(public, None, organization.id)  # type: ignore[arg-type]
 
@@ -65,24 +65,24 @@ async def create(caller: Caller, raw: bytes, path: str = CREATE) -> Answer:
 
 
 async def filled(world: World, order_id: str) -> None:  # noqa: F811
-    orders = world.shop.database.reader.orders
+    orders = world.channels.database.reader.orders
     async with asyncio.timeout(10):
-        while (await orders.get(order_id)).status is not Status.FILLED:
+        while (await orders.get(order_id)).status is not OrderStatus.FILLED:
             await asyncio.sleep(0.005)
 
 
 def read_by_zeus(answer: Answer) -> str:
     """Return the order's id, or why there is none, as ZEUS reads an answer."""
-    told = answer.json()
-    return str(told["message"] if told.get("error") else told["order_id"])
+    body = answer.json()
+    return str(body["message"] if body.get("error") else body["order_id"])
 
 
 async def test_what_is_sold_is_told_to_anybody(anybody: Caller) -> None:
-    told = await get(anybody, "get_info")
-    (uri,) = told["uris"]
+    answer = await get(anybody, "get_info")
+    (uri,) = answer["uris"]
     key, _, host = uri.partition("@")
     assert (len(key), host) == (66, "seller.example:9735")
-    assert told["max_channel_expiry_blocks"] == 52_416
+    assert answer["max_channel_expiry_blocks"] == 52_416
     head = await anybody.call("HEAD", "/lsps1/v1/get_info")
     assert (head.status, head.body) == (200, b"")
 

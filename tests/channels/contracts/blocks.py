@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from leyden_workshop.devnet.spending import Output
+from leyden_workshop.devnet.spending import ScriptOutput
 
 _VERSION = 0x20000000
 _HEADER = 80  # bytes
@@ -12,7 +12,7 @@ _NOWHERE = bytes(32) + b"\xff" * 4
 _FINAL = b"\xff" * 4
 
 
-def block_after(before: Mapping[str, Any], reward: Output) -> bytes:
+def block_after(before: Mapping[str, Any], reward: ScriptOutput) -> bytes:
     """Find the block after this one that holds nothing but its reward."""
     coinbase = _coinbase(before["height"] + 1, reward)
     bits = int(before["bits"], 16)
@@ -38,7 +38,7 @@ def hash_of(block: bytes) -> str:
     return _twice(block[:_HEADER])[::-1].hex()
 
 
-def _coinbase(height: int, reward: Output) -> bytes:
+def _coinbase(height: int, reward: ScriptOutput) -> bytes:
     # The height comes first (BIP 34), as a signed number.
     number = height.to_bytes(height.bit_length() // 8 + 1, "little")
     words = bytes([len(number)]) + number + b"\x00"

@@ -11,13 +11,13 @@ from leyden.channels.rules.pricing import Channel, Quote, Terms, quote
 from leyden.channels.tickets.account import PoolAccount
 from leyden.channels.tickets.base import Market
 from leyden.channels.tickets.pool import PoolMarket
-from leyden.channels.tickets.poold import Access, Poold
+from leyden.channels.tickets.poold import Poold, PooldAccess
 from leyden.channels.tickets.rules.tickets import TicketState
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.channels.tickets.ticket_text import ref_of
 from leyden_workshop.devnet import access, trading
 from tests.channels.contracts.pages import Pages
-from tests.workshop.devnet.bazaar import Bazaar
+from tests.workshop.devnet.manual_auction import ManualAuction
 
 _WITHIN_S = 60.0
 
@@ -89,7 +89,7 @@ class SimulatedWorld:
 class PoolWorld:
     """A real auction, and a provider's poold that we buy through."""
 
-    bazaar: Bazaar
+    bazaar: ManualAuction
     book: Pages = field(default_factory=Pages)
     market: PoolMarket = field(init=False)
     _opened: list[Poold] = field(default_factory=list)
@@ -97,10 +97,10 @@ class PoolWorld:
     def __post_init__(self) -> None:
         self._connect(reached(self.bazaar, "provider"))
 
-    def _connect(self, to: Access) -> None:
+    def _connect(self, to: PooldAccess) -> None:
         self.market = self._market(to)
 
-    def _market(self, to: Access) -> PoolMarket:
+    def _market(self, to: PooldAccess) -> PoolMarket:
         poold = Poold(to)
         self._opened.append(poold)
         return PoolMarket(
@@ -137,13 +137,13 @@ class PoolWorld:
         self._connect(reached(self.bazaar, "provider"))
 
     async def leave(self) -> None:
-        there = reached(self.bazaar, "provider")
+        existing = reached(self.bazaar, "provider")
         await self.close()
         self._connect(
-            Access(
+            PooldAccess(
                 host="127.0.0.1:1",
-                certificate=there.certificate,
-                macaroon=there.macaroon,
+                certificate=existing.certificate,
+                macaroon=existing.macaroon,
             )
         )
 
@@ -155,10 +155,10 @@ class PoolWorld:
             await self._opened.pop().close()
 
 
-def reached(bazaar: Bazaar, name: str) -> Access:
+def reached(auction: ManualAuction, name: str) -> PooldAccess:
     """Return how a poold of the bazaar is reached."""
-    pool = access.load(bazaar.home).pools[name]
-    return Access(
+    pool = access.load(auction.home).pools[name]
+    return PooldAccess(
         host=pool.grpc,
         certificate=Path(pool.certificate),
         macaroon=Path(pool.macaroon),

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from leyden.channels.direct.rules.openings import Coin
-from leyden_workshop.devnet.chain import Chain
-from leyden_workshop.devnet.spending import Output
+from leyden_workshop.devnet.chain import BtcdChain
+from leyden_workshop.devnet.spending import ScriptOutput
 from tests.channels.contracts.blocks import block_after, hash_of
 
 _ANYBODY = bytes.fromhex("51")  # OP_TRUE
@@ -22,22 +22,22 @@ class Caller(Protocol):
         ...
 
 
-async def mine_nothing(chain: Chain, blocks: int) -> None:
+async def mine_nothing(chain: BtcdChain, blocks: int) -> None:
     """Find blocks that no waiting transaction gets into."""
     for _ in range(blocks):
         best = await chain.call("getbestblockhash")
         before = await chain.call("getblockheader", best)
-        block = block_after(before, Output(0, _ANYBODY))
+        block = block_after(before, ScriptOutput(0, _ANYBODY))
         await chain.call("submitblock", block.hex())
         assert (await chain.height()) == before["height"] + 1
 
 
-async def unmine(chain: Chain, depth: int) -> None:
+async def unmine(chain: BtcdChain, depth: int) -> None:
     """Let a longer branch that takes no transaction replace the newest blocks."""
     root = await chain.call("getblockhash", await chain.height() - depth)
     before = await chain.call("getblockheader", root)
     for _ in range(depth + 1):
-        block = block_after(before, Output(0, _ANYBODY))
+        block = block_after(before, ScriptOutput(0, _ANYBODY))
         await chain.call("submitblock", block.hex())
         before |= {
             "height": before["height"] + 1,
@@ -56,12 +56,12 @@ async def abandon(owner: Caller, channel_point: str) -> None:
 
 async def rival_of(owner: Caller, coin: Coin, *, sat_per_vb: int) -> str:
     """Return a signed transaction of this coin, in hex; lnd forgets that it has one."""
-    told = await owner.call("GET", "/v1/newaddress?type=TAPROOT_PUBKEY")
+    answer = await owner.call("GET", "/v1/newaddress?type=TAPROOT_PUBKEY")
     outpoint = {
         "txid_str": coin.outpoint.txid,
         "output_index": coin.outpoint.vout,
     }
-    paid = {told["address"]: str(coin.sats // 2)}
+    paid = {answer["address"]: str(coin.sats // 2)}
     template = {"inputs": [outpoint], "outputs": paid}
     funded = await owner.call(
         "POST",

@@ -13,13 +13,13 @@ from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.rules.openings import Coin, OpeningState
 from leyden.channels.payments.treasury import Treasury
 from leyden.errors import NodeRefused
-from leyden.nodes.lnd.connection import Access
+from leyden.nodes.lnd.connection import LndAccess
 from leyden.values import replace
 from leyden_workshop.devnet import access, actions
 from leyden_workshop.devnet.chain import connected
 from leyden_workshop.devnet.seller import bake, macaroon
 from tests.channels.contracts.rivals import abandon, mine_nothing, rival_of, unmine
-from tests.channels.contracts.treasuries import Harbour, owners_access, synced
+from tests.channels.contracts.treasuries import TreasuryHarness, owners_access, synced
 from tests.fakes.seller import FakeSeller
 
 _WITHIN_S = 30.0
@@ -179,7 +179,7 @@ class FakeWorld:
 class LndWorld:
     """A real lnd that sells to another: the customer's, to the treasury's."""
 
-    harbour: Harbour
+    harbour: TreasuryHarness
     peer: str = ""
     seller: LndSeller = field(init=False)
 
@@ -192,7 +192,7 @@ class LndWorld:
         await self.mine()
         return self
 
-    def as_seller(self) -> Access:
+    def as_seller(self) -> LndAccess:
         """Return the seller as the platform reaches it: by its own macaroon."""
         reached = owners_access(self.harbour.customer)
         return replace(reached, macaroon=macaroon(self.harbour.home))

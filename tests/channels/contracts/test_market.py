@@ -32,7 +32,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 def world(request: pytest.FixtureRequest) -> World:
     if request.param == "simulated":
         return SimulatedWorld()
-    return PoolWorld(request.getfixturevalue("bazaar"))
+    return PoolWorld(request.getfixturevalue("auction"))
 
 
 @pytest_asyncio.fixture(loop_scope="session", autouse=True)
@@ -53,17 +53,17 @@ async def state(world: World, ref: str) -> TicketState | None:
 
 
 async def reaches(world: World, ref: str, wanted: TicketState) -> None:
-    async def there() -> bool:
+    async def is_reached() -> bool:
         return await state(world, ref) is wanted
 
-    await until(f"the ticket is {wanted}", there)
+    await until(f"the ticket is {wanted}", is_reached)
 
 
 async def reaches_submitted(world: World, ref: str) -> None:
-    async def there() -> bool:
+    async def is_reached() -> bool:
         return await state(world, ref) in {TicketState.SUBMITTED, TicketState.FILLED}
 
-    await until("the ticket is submitted", there)
+    await until("the ticket is submitted", is_reached)
 
 
 async def test_a_ticket_is_made_once(world: World, order_id: str) -> None:

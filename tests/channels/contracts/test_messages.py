@@ -12,8 +12,8 @@ from leyden.channels.direct.messages import (
     LONGEST,
     LSPS,
     LndMessages,
-    Message,
     Messages,
+    PeerMessage,
 )
 from leyden.errors import SellerAway
 from leyden.values import replace
@@ -40,7 +40,7 @@ class World(Protocol):
     async def say(self, data: bytes, *, kind: int = LSPS) -> None:
         """Let the peer send a message."""
 
-    async def told(self) -> bytes:
+    async def received(self) -> bytes:
         """Return what the peer was sent."""
         ...
 
@@ -62,7 +62,7 @@ class FakeWorld:
         if kind == LSPS:
             self.messages.arrive(self.peer, data)
 
-    async def told(self) -> bytes:
+    async def received(self) -> bytes:
         return (await self.messages.sent.get()).data
 
     async def leave(self) -> None:
@@ -80,8 +80,8 @@ class RealWorld:
         self._hearing = asyncio.create_task(self._hear())
 
     async def _hear(self) -> None:
-        told = self._world._peers.stream("GET", "/v1/custommessage/subscribe")
-        async for each in told:
+        answer = self._world._peers.stream("GET", "/v1/custommessage/subscribe")
+        async for each in answer:
             if int(each["type"]) == LSPS:
                 self._heard.put_nowait(base64.b64decode(each["data"]))
 
@@ -94,7 +94,7 @@ class RealWorld:
         }
         await self._world._peers.call("POST", "/v1/custommessage", message)
 
-    async def told(self) -> bytes:
+    async def received(self) -> bytes:
         return await self._heard.get()
 
     async def leave(self) -> None:
@@ -114,14 +114,14 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     if request.param == "fake":
         yield FakeWorld()
         return
-    world = await LndWorld(request.getfixturevalue("harbour")).open()
+    world = await LndWorld(request.getfixturevalue("treasury")).open()
     await world.seller.connect(world.peer, [world.at])
     real = RealWorld(world)
     yield real
     await real.close()
 
 
-async def heard(world: World, say: bytes, *, kind: int = LSPS) -> Message:
+async def heard(world: World, say: bytes, *, kind: int = LSPS) -> PeerMessage:
     """Listen until the peer is heard; it says so again, as clients do."""
     stream = world.messages.listen()
     hearing = asyncio.ensure_future(anext(stream))
@@ -137,10 +137,10 @@ async def heard(world: World, say: bytes, *, kind: int = LSPS) -> Message:
 
 async def test_a_peer_is_heard_and_answered(world: World) -> None:
     said = b'{"jsonrpc":"2.0"}'
-    assert await heard(world, said, kind=LSPS + 2) == Message(world.peer, said)
+    assert await heard(world, said, kind=LSPS + 2) == PeerMessage(world.peer, said)
     assert await world.messages.send(world.peer, b"an answer")
     async with asyncio.timeout(30):
-        assert await world.told() == b"an answer"
+        assert await world.received() == b"an answer"
 
 
 async def test_messages_of_other_kinds_in_between_change_nothing(world: World) -> None:
@@ -180,7 +180,7 @@ async def test_what_is_too_long_never_leaves(world: World) -> None:
 
 
 async def test_a_seller_that_is_away_is_told(world: World) -> None:
-    hearing: asyncio.Future[Message] | None = None
+    hearing: asyncio.Future[PeerMessage] | None = None
     if isinstance(world, FakeWorld):
         hearing = asyncio.ensure_future(anext(world.messages.listen()))
         await asyncio.sleep(0)

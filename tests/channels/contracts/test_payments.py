@@ -24,8 +24,8 @@ from leyden.values import replace
 from leyden_workshop.devnet.treasury import macaroon
 from tests.channels.contracts.treasuries import (
     FakeWorld,
-    Harbour,
     LndWorld,
+    TreasuryHarness,
     World,
     until,
 )
@@ -41,7 +41,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     if request.param == "fake":
         yield FakeWorld()
         return
-    world = LndWorld(request.getfixturevalue("harbour"))
+    world = LndWorld(request.getfixturevalue("treasury"))
     yield world
     await world.close()
 
@@ -82,7 +82,9 @@ async def depths(world: World, request: PaymentRequest) -> list[int]:
     return sorted(each.confirmations for each in await outputs_of(world, request))
 
 
-async def told(world: World, wanted: Callable[[PaymentUpdate], bool]) -> PaymentUpdate:
+async def update_that(
+    world: World, wanted: Callable[[PaymentUpdate], bool]
+) -> PaymentUpdate:
     """Watch until it is told."""
     async with asyncio.timeout(30), aclosing(world.payments.watch()) as updates:
         async for update in updates:
@@ -149,9 +151,9 @@ async def test_what_it_never_made_is_missing(
     elsewhere = replace(request_, payment_hash="00" * 31 + "01")
     assert await state_of(world, elsewhere) is InvoiceState.MISSING
     for call in (world.payments.settle(elsewhere), world.payments.cancel(elsewhere)):
-        with pytest.raises(TreasuryAway, match="does not know an invoice") as told:
+        with pytest.raises(TreasuryAway, match="does not know an invoice") as raised:
             await call
-        assert told.value.message == TreasuryAway().message, "for operators alone"
+        assert raised.value.message == TreasuryAway().message, "for operators alone"
 
 
 async def test_a_payment_is_held_until_it_is_settled(
@@ -165,7 +167,7 @@ async def test_a_payment_is_held_until_it_is_settled(
     )
     for _ in range(2):
         assert await world.payments.settle(request_)
-    assert not await world.kept(request_)
+    assert not await world.is_kept(request_)
     assert await invoice_of(world, request_) == Invoice(
         payment_hash=request_.payment_hash, state=InvoiceState.SETTLED, sats=PRICE
     )
@@ -178,7 +180,7 @@ async def test_a_payment_that_is_cancelled_goes_back(
     await world.pay(request_)
     for _ in range(2):
         assert await world.payments.cancel(request_)
-    assert await world.kept(request_)
+    assert await world.is_kept(request_)
     assert await state_of(world, request_) is InvoiceState.CANCELLED
     assert not await world.payments.settle(request_)
 
@@ -210,7 +212,7 @@ async def test_more_than_was_asked_for_is_told_as_it_is(
 
 async def test_whoever_watches_hears_of_a_payment(world: World, order_id: str) -> None:
     async def is_held(request: PaymentRequest) -> None:
-        update = await told(
+        update = await update_that(
             world,
             lambda each: (
                 isinstance(each, Invoice)
@@ -266,7 +268,7 @@ async def test_whoever_watches_hears_of_coins_at_each_block(
     world: World, request_: PaymentRequest
 ) -> None:
     async def lies_deep(depth: int) -> PaymentUpdate:
-        return await told(
+        return await update_that(
             world,
             lambda each: (
                 isinstance(each, Output)
@@ -296,7 +298,7 @@ async def test_whoever_begins_to_watch_hears_of_all_coins(
     await world.mine(150)
     await until(lambda: _are(world, request_, [150]))
     for _ in range(2):
-        update = await told(
+        update = await update_that(
             world,
             lambda each: (
                 isinstance(each, Output) and each.address == request_.onchain_address
@@ -342,7 +344,7 @@ async def test_coins_count_again_once_another_block_has_them(
     assert await depths(world, request_) == [0]
     await world.mine(1)
     await until(lambda: _are(world, request_, [1]))
-    update = await told(
+    update = await update_that(
         world,
         lambda each: (
             isinstance(each, Output) and each.address == request_.onchain_address
@@ -370,7 +372,7 @@ async def test_without_an_answer_nothing_is_said(
         with pytest.raises(TreasuryAway):
             await call
     with pytest.raises(TreasuryAway):
-        await told(world, lambda _: False)
+        await update_that(world, lambda _: False)
 
 
 async def test_it_says_who_it_is_the_same_each_time(
@@ -402,16 +404,16 @@ async def test_it_says_who_it_is_the_same_each_time(
     ],
 )
 async def test_the_platforms_macaroon_spends_nothing(
-    harbour: Harbour, method: str, path: str, body: dict[str, object] | None
+    treasury: TreasuryHarness, method: str, path: str, body: dict[str, object] | None
 ) -> None:
     """With it everything above worked."""
-    assert macaroon(harbour.home).stat().st_mode & 0o777 == 0o600
-    treasury = Treasury(harbour.platform_access())
+    assert macaroon(treasury.home).stat().st_mode & 0o777 == 0o600
+    watching = Treasury(treasury.platform_access())
     try:
         with pytest.raises(NodeRefused, match="permission denied"):
-            await treasury.call(method, path, body)
+            await watching.call(method, path, body)
     finally:
-        await treasury.close()
+        await watching.close()
 
 
 async def test_closing_may_be_repeated_and_payments_go_on(
@@ -430,10 +432,10 @@ async def test_what_is_in_the_treasury_is_told(
     before = await funds.holdings()
     await world.send(request_.onchain_address, PRICE)
 
-    async def seen() -> bool:
+    async def observe() -> bool:
         return (await funds.holdings()).unconfirmed == before.unconfirmed + PRICE
 
-    await until(seen)
+    await until(observe)
     await world.mine(1)
 
     async def counted() -> bool:

@@ -8,7 +8,11 @@ import pytest
 
 from leyden.base.rules.units import Sats
 from leyden.channels.direct.connection import SellerConnection
-from leyden.channels.direct.rules.fundings import CHILD_VBYTES, Chain, WalletTransaction
+from leyden.channels.direct.rules.fundings import (
+    CHILD_VBYTES,
+    ChainView,
+    WalletTransaction,
+)
 from leyden.channels.direct.rules.openings import (
     Coin,
     Opening,
@@ -29,7 +33,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     if request.param == "fake":
         yield FakeWorld()
         return
-    world = await LndWorld(request.getfixturevalue("harbour")).open()
+    world = await LndWorld(request.getfixturevalue("treasury")).open()
     yield world
     await world.close()
 
@@ -166,10 +170,10 @@ async def published(world: World, order_id: str) -> tuple[Opening, Coin]:
     return opening, coin
 
 
-async def chain_of(world: World, coin: Coin) -> Chain:
+async def chain_of(world: World, coin: Coin) -> ChainView:
     wallet = await world.seller.wallet()
     since = max(0, wallet.height - 100)
-    return Chain(
+    return ChainView(
         height=wallet.height,
         sat_per_vb=wallet.fee_sat_per_vb,
         transactions=await world.seller.spending([coin.outpoint], since=since),
@@ -213,8 +217,8 @@ async def test_a_transaction_is_bumped_and_bumped_again(
     (change,) = (await funding_of(world, opening, coin)).ours
 
     async def is_paid(fee: Sats) -> bool:
-        told = (await chain_of(world, coin)).transactions
-        children = [each for each in told if change.outpoint in each.spends]
+        answer = (await chain_of(world, coin)).transactions
+        children = [each for each in answer if change.outpoint in each.spends]
         child = max(children, key=lambda each: each.fee, default=None)
         return (
             child is not None
@@ -329,7 +333,7 @@ async def test_its_macaroon_opens_and_nothing_else(
     path: str,
     body: dict[str, object] | None,
 ) -> None:
-    world = await LndWorld(request.getfixturevalue("harbour")).open()
+    world = await LndWorld(request.getfixturevalue("treasury")).open()
     ours = SellerConnection(world.as_seller())
     try:
         with pytest.raises(NodeRefused, match="permission denied"):

@@ -23,19 +23,19 @@ from leyden.channels.direct.rules.openings import (
 from leyden.customer.channel_acceptor import answer
 from leyden.lnd.trust import trusting
 from leyden.nodes.lnd.client import connect
-from leyden.nodes.lnd.states import Address
+from leyden.nodes.lnd.states import TlsAddress
 from leyden.values import replace
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.chain import connected
 from tests.channels.contracts.sellers import LndWorld, until, wanted
-from tests.channels.contracts.treasuries import Harbour
+from tests.channels.contracts.treasuries import TreasuryHarness
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
 
 @pytest.fixture
-async def world(harbour: Harbour) -> AsyncIterator[LndWorld]:
-    world = await LndWorld(harbour).open()
+async def world(treasury: TreasuryHarness) -> AsyncIterator[LndWorld]:
+    world = await LndWorld(treasury).open()
     yield world
     await world.close()
 
@@ -52,7 +52,7 @@ async def accepting(
     reached = world.harbour.treasury_access()
     key = (await world.seller.wallet()).pubkey
     tls = trusting(reached.certificate.read_text())
-    address = Address(reached.host, reached.port, reached.host)
+    address = TlsAddress(reached.host, reached.port, reached.host)
     async with (
         connect(address, tls) as lnd,
         lnd.socket(
@@ -63,8 +63,8 @@ async def accepting(
         async def accept() -> None:
             async for message in socket:
                 await first()
-                asked = json.loads(message.data)["result"]
-                await socket.send_json(answer(asked, key))
+                body = json.loads(message.data)["result"]
+                await socket.send_json(answer(body, key))
 
         accepts = asyncio.create_task(accept())
         await asyncio.sleep(1)
@@ -117,15 +117,15 @@ async def test_it_is_published_and_found_before_a_block(world: LndWorld) -> None
     assert takes_zero_conf(features)
     assert await world.seller.features("02" + "ab" * 32) is None
     async with accepting(world):
-        asked = replace(wanted(world, order_id, coin), zero_conf=True)
-        opening = await world.seller.open(asked)
+        request = replace(wanted(world, order_id, coin), zero_conf=True)
+        opening = await world.seller.open(request)
     assert isinstance(opening, Opening)
     assert opening.state is OpeningState.PUBLISHED
 
     async def is_open() -> bool:
-        told = await world.owner.call("GET", "/v1/channels")
+        answer = await world.owner.call("GET", "/v1/channels")
         return any(
-            each["memo"] == order_id and each["active"] for each in told["channels"]
+            each["memo"] == order_id and each["active"] for each in answer["channels"]
         )
 
     await until(is_open)
@@ -147,14 +147,14 @@ async def test_open_and_not_published_is_not_published(world: LndWorld) -> None:
 
     assert await world.seller.connect(world.peer, [world.at])
     async with accepting(world, first=spend):
-        asked = replace(wanted(world, order_id, coin), zero_conf=True)
-        opening = await world.seller.open(asked)
+        request = replace(wanted(world, order_id, coin), zero_conf=True)
+        opening = await world.seller.open(request)
     assert isinstance(opening, Opening)
     assert opening.state is OpeningState.UNPUBLISHED
 
     async def is_open() -> bool:
-        told = await world.owner.call("GET", "/v1/channels")
-        return any(each["memo"] == order_id for each in told["channels"])
+        answer = await world.owner.call("GET", "/v1/channels")
+        return any(each["memo"] == order_id for each in answer["channels"])
 
     await until(is_open)
     found = await world.seller.find(order_id, [coin])

@@ -27,17 +27,17 @@ from leyden.channels.payments.lnd import LndPayments
 from leyden.channels.payments.treasury import Treasury
 from leyden.channels.rules.payments import PaymentRequest
 from leyden.errors import NodeRefused
-from leyden.nodes.lnd.connection import Access
+from leyden.nodes.lnd.connection import LndAccess
 from leyden.values import replace
 from leyden_workshop.devnet import access, actions, faucet
 from leyden_workshop.devnet.addresses import output_script
-from leyden_workshop.devnet.chain import Chain, connected
-from leyden_workshop.devnet.lnd import Lnd, access_for
+from leyden_workshop.devnet.chain import BtcdChain, connected
+from leyden_workshop.devnet.layout import DaemonPorts
+from leyden_workshop.devnet.lnd import LndDaemon, access_for
 from leyden_workshop.devnet.mining_key import MiningKey
-from leyden_workshop.devnet.network import Network, stop
-from leyden_workshop.devnet.places import Ports
-from leyden_workshop.devnet.spending import Coin, Output, spend
-from leyden_workshop.devnet.supervision import Keeper
+from leyden_workshop.devnet.network import PrivateNetwork, stop
+from leyden_workshop.devnet.spending import ScriptOutput, SpendableOutput, spend
+from leyden_workshop.devnet.supervision import SupervisingKeeper
 from leyden_workshop.devnet.treasury import macaroon
 from tests.channels.contracts import rivals
 from tests.channels.contracts.blocks import block_after
@@ -60,7 +60,7 @@ class World(Protocol):
     async def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
         """Begin to pay over Lightning, and wait until it is held; or PaymentFailed."""
 
-    async def kept(self, request: PaymentRequest) -> bool:
+    async def is_kept(self, request: PaymentRequest) -> bool:
         """Wait until the payer knows: True when the money came back."""
 
     async def send(self, address: str, sats: int) -> None:
@@ -94,7 +94,7 @@ class FakeWorld:
     async def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
         self.payments.pay(request, sats)
 
-    async def kept(self, request: PaymentRequest) -> bool:
+    async def is_kept(self, request: PaymentRequest) -> bool:
         return self.payments.invoices[request.payment_hash].state == "cancelled"
 
     async def send(self, address: str, sats: int) -> None:
@@ -122,13 +122,13 @@ class FakeWorld:
 
 
 @dataclass(frozen=True)
-class Harbour:
+class TreasuryHarness:
     """Real daemons: a chain, the treasury, and a customer with a channel to it."""
 
     home: Path
     programs: Mapping[str, Path]
-    ports: Ports
-    customer: access.Lnd
+    ports: DaemonPorts
+    customer: access.LndEndpoint
 
     async def up(self) -> None:
         """Start it all and open the channel; what runs already is found."""
@@ -137,12 +137,14 @@ class Harbour:
         await self._keeper(network).ensure()
         await self._open_channel()
 
-    def _network(self) -> Network:
-        return Network(self.home, programs=self.programs, ports=self.ports, chain=CHAIN)
+    def _network(self) -> PrivateNetwork:
+        return PrivateNetwork(
+            self.home, programs=self.programs, ports=self.ports, chain=CHAIN
+        )
 
-    def _keeper(self, network: Network) -> Keeper:
-        return Keeper(
-            Lnd(
+    def _keeper(self, network: PrivateNetwork) -> SupervisingKeeper:
+        return SupervisingKeeper(
+            LndDaemon(
                 name="customer",
                 program=self.programs["lnd"],
                 folder=self.home / "customer",
@@ -175,11 +177,11 @@ class Harbour:
             await processes.stop(running, grace_s=30)
         await stop(self.home)
 
-    def platform_access(self) -> Access:
+    def platform_access(self) -> LndAccess:
         """Return the treasury as the platform reaches it: by its own macaroon."""
         return replace(self.treasury_access(), macaroon=macaroon(self.home))
 
-    def treasury_access(self) -> Access:
+    def treasury_access(self) -> LndAccess:
         """Return the treasury as its owner reaches it."""
         return owners_access(access.load(self.home).lnds["treasury"])
 
@@ -215,14 +217,14 @@ class Spent:
     """Coins that were spent, and may be spent otherwise."""
 
     key: MiningKey
-    coins: Sequence[Coin]
+    coins: Sequence[SpendableOutput]
 
 
 @dataclass
 class LndWorld:
     """A real treasury, for the length of a test."""
 
-    harbour: Harbour
+    harbour: TreasuryHarness
     payments: LndPayments = field(init=False)
     _paying: dict[str, asyncio.Task[dict[str, Any]]] = field(default_factory=dict)
 
@@ -236,8 +238,8 @@ class LndWorld:
 
     async def customers_identity(self) -> str:
         """Return the key of another lnd."""
-        told = await self._customer.call("GET", "/v1/getinfo")
-        return str(told["identity_pubkey"])
+        answer = await self._customer.call("GET", "/v1/getinfo")
+        return str(answer["identity_pubkey"])
 
     async def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
         self.begin_to_pay(request, sats)
@@ -246,10 +248,10 @@ class LndWorld:
         async def is_held() -> bool:
             if paying.done():
                 raise PaymentFailed(str(paying.result()))
-            told = await self._treasury.call(
+            answer = await self._treasury.call(
                 "GET", f"/v1/invoice/{request.payment_hash}"
             )
-            return str(told["state"]) == "ACCEPTED"
+            return str(answer["state"]) == "ACCEPTED"
 
         await until(is_held)
 
@@ -260,7 +262,7 @@ class LndWorld:
         *,
         at_a_time: int | None = None,
     ) -> None:
-        """Begin to pay over Lightning, perhaps in parts; `kept` tells how it went."""
+        """Begin to pay over Lightning, perhaps in parts; `is_kept` says how it went."""
         paying = asyncio.create_task(self._pay(request, sats, at_a_time))
         self._paying[request.payment_hash] = paying
 
@@ -295,21 +297,23 @@ class LndWorld:
         while True:
             sent = self._customer.stream("POST", "/v2/router/send", body)
             async with aclosing(sent):
-                told = await anext(sent)
+                answer = await anext(sent)
             # Two peers that lost each other both call, and drop one connection of two:
             # for a moment the channel carries nothing, and has nothing to spend.
-            if told.get("failure_reason") != "FAILURE_REASON_INSUFFICIENT_BALANCE":
-                return told
+            if answer.get("failure_reason") != "FAILURE_REASON_INSUFFICIENT_BALANCE":
+                return answer
             await asyncio.sleep(0.5)
 
     async def parts(self, request: PaymentRequest) -> list[int]:
         """Return in which parts it was paid."""
-        told = await self._paying[request.payment_hash]
-        return [int(each["route"]["total_amt_msat"]) // 1_000 for each in told["htlcs"]]
+        answer = await self._paying[request.payment_hash]
+        return [
+            int(each["route"]["total_amt_msat"]) // 1_000 for each in answer["htlcs"]
+        ]
 
-    async def kept(self, request: PaymentRequest) -> bool:
-        told = await self._paying[request.payment_hash]
-        return str(told["status"]) == "FAILED"
+    async def is_kept(self, request: PaymentRequest) -> bool:
+        answer = await self._paying[request.payment_hash]
+        return str(answer["status"]) == "FAILED"
 
     async def send(self, address: str, sats: int) -> None:
         await actions.fund(self.harbour.home, address, sats, confirmations=0)
@@ -321,7 +325,7 @@ class LndWorld:
         async with self._chain() as chain:
             script = output_script(CHAIN, address)
             coins = await faucet._coins(
-                chain, key, [Output(sats, script)], passed_over=set()
+                chain, key, [ScriptOutput(sats, script)], passed_over=set()
             )
         spent = Spent(key, coins)
         await self.spend_again(spent, address, sats, fee=2_000)
@@ -332,8 +336,8 @@ class LndWorld:
     ) -> None:
         """Spend the same coins once more: the higher fee wins."""
         change = sum(coin.sats for coin in spent.coins) - sats - fee
-        paid = Output(sats, output_script(CHAIN, address))
-        back = Output(change, spent.key.output_script)
+        paid = ScriptOutput(sats, output_script(CHAIN, address))
+        back = ScriptOutput(change, spent.key.output_script)
         raw = spend(spent.coins, [paid, back], spent.key, replaceable=True)
         async with self._chain() as chain:
             await chain.call("sendrawtransaction", raw.hex())
@@ -354,7 +358,7 @@ class LndWorld:
         async with self._chain() as chain:
             before = await chain.call("getblockheader", await _best(chain))
             script = output_script(CHAIN, address)
-            block = block_after(before, Output(sats, script))
+            block = block_after(before, ScriptOutput(sats, script))
             await chain.call("submitblock", block.hex())
             assert (await chain.height()) == before["height"] + 1
         await synced(self._treasury, self.harbour.home)
@@ -376,7 +380,7 @@ class LndWorld:
     async def leave(self) -> None:
         await self.payments.close()
         self.payments = LndPayments(
-            Access(
+            LndAccess(
                 host="127.0.0.1",
                 port=1,
                 certificate=self.harbour.treasury_access().certificate,
@@ -386,7 +390,7 @@ class LndWorld:
         )
 
     @contextlib.asynccontextmanager
-    async def _chain(self) -> AsyncIterator[Chain]:
+    async def _chain(self) -> AsyncIterator[BtcdChain]:
         async with connected(access.load(self.harbour.home).btcd) as chain:
             yield chain
 
@@ -404,14 +408,14 @@ async def synced(lnd: Treasury, home: Path) -> None:
     async with connected(access.load(home).btcd) as chain:
         best = await _best(chain)
 
-    async def there() -> bool:
+    async def is_reached() -> bool:
         info = await lnd.call("GET", "/v1/getinfo")
         return bool(info["block_hash"] == best and info["synced_to_chain"])
 
-    await until(there, within_s=60)
+    await until(is_reached, within_s=60)
 
 
-async def _best(chain: Chain) -> str:
+async def _best(chain: BtcdChain) -> str:
     return str(await chain.call("getbestblockhash"))
 
 
@@ -423,7 +427,7 @@ async def until(
             await asyncio.sleep(0.05)
 
 
-async def _is_gone(process: processes.Identity) -> bool:
+async def _is_gone(process: processes.ProcessIdentity) -> bool:
     return not processes.alive(process)
 
 
@@ -435,20 +439,22 @@ async def _can_pay(payer: Treasury, payee: Treasury) -> bool:
         "timeout_seconds": 10,
         "no_inflight_updates": True,
     }
-    async with aclosing(payer.stream("POST", "/v2/router/send", body)) as told:
-        async for payment in told:
+    async with aclosing(payer.stream("POST", "/v2/router/send", body)) as answer:
+        async for payment in answer:
             return str(payment["status"]) == "SUCCEEDED"
     return False
 
 
-def customer_access(home: Path, *, rest: int, grpc: int, peer: int) -> access.Lnd:
+def customer_access(
+    home: Path, *, rest: int, grpc: int, peer: int
+) -> access.LndEndpoint:
     return access_for(home / "customer", CHAIN, rest=rest, grpc=grpc, peer=peer)
 
 
-def owners_access(lnd: access.Lnd) -> Access:
+def owners_access(lnd: access.LndEndpoint) -> LndAccess:
     """Return an lnd as its owner reaches it."""
     host, _, port = lnd.rest.rpartition(":")
-    return Access(
+    return LndAccess(
         host=host,
         port=int(port),
         certificate=Path(lnd.certificate),
@@ -461,12 +467,14 @@ def _hex_to_base64(value: str) -> str:
 
 
 @contextlib.contextmanager
-def opened(home: Path) -> Iterator[Harbour]:
+def opened(home: Path) -> Iterator[TreasuryHarness]:
     btcd, peer, grpc, rest, *customer = free_ports(7)
-    harbour = Harbour(
+    treasury = TreasuryHarness(
         home,
         built("btcd", "lnd"),
-        Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest),
+        DaemonPorts(
+            btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest
+        ),
         customer_access(
             home, **dict(zip(("rest", "grpc", "peer"), customer, strict=True))
         ),
@@ -474,7 +482,7 @@ def opened(home: Path) -> Iterator[Harbour]:
     # In a thread of its own: whoever asks for it is in a loop already.
     with ThreadPoolExecutor(1) as thread:
         try:
-            thread.submit(asyncio.run, harbour.up()).result()
-            yield harbour
+            thread.submit(asyncio.run, treasury.up()).result()
+            yield treasury
         finally:
-            thread.submit(asyncio.run, harbour.down()).result()
+            thread.submit(asyncio.run, treasury.down()).result()

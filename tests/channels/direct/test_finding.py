@@ -13,7 +13,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.rules.openings import Coin, OpeningState
 from leyden.channels.rules.payments import Outpoint
-from leyden.nodes.lnd.connection import Access
+from leyden.nodes.lnd.connection import LndAccess
 from tests.authority import Authority
 
 HOST: Final = "127.0.0.1"
@@ -89,7 +89,7 @@ async def seller(
     await runner.setup()
     site = web.TCPSite(runner, HOST, 0, ssl_context=tls)
     await site.start()
-    access = Access(
+    access = LndAccess(
         host=HOST,
         port=runner.addresses[0][1],
         certificate=tmp_path / "trusted.cert",

@@ -11,7 +11,7 @@ from leyden.base.platform import Platform
 from leyden.base.rules.units import Sats
 from leyden.base.settings import Settings
 from leyden.channels.rules.pricing import Terms
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from leyden.values import replace
 from tests.base.pages.visitor import Visitor
 from tests.channels.api.flow.conftest import PRICE, World
@@ -83,9 +83,9 @@ async def test_what_may_come_back_is_said_before_anything_is_paid(
         assert "fees" in text
         assert "when your channel is bought" in text
     terms = replace(Terms(), keeps_unused_fee=True)
-    force_setattr(world.shop, "rules", replace(world.shop.rules, terms=terms))
-    kept = await ordered(alice, once=ONCE.replace("7", "8"))
-    for path in (form, kept):
+    force_setattr(world.channels, "rules", replace(world.channels.rules, terms=terms))
+    stored = await ordered(alice, once=ONCE.replace("7", "8"))
+    for path in (form, stored):
         assert "that are not used are not refunded" in (await alice.get(path)).text
     assert "not refunded" not in (await alice.get(page)).text
 
@@ -95,12 +95,12 @@ async def test_without_scripts_the_price_is_shown_before_the_order(
 ) -> None:
     form = f"{alice.root}/channels/new"
     assert f"{PRICE:,} sat" in (await alice.get(form)).text
-    asked = {**WISH, "capacity": "4000000", "once": ONCE, "price": "1"}
-    shown = await alice.submit(form, asked)
+    body = {**WISH, "capacity": "4000000", "once": ONCE, "price": "1"}
+    shown = await alice.submit(form, body)
     assert (shown.status, "5,000 sat" in shown.text) == (200, True)
     assert 'value="4,000,000"' in shown.text
     assert ONCE in shown.text
-    wrong = await alice.submit(form, {**asked, "capacity": "<many>"})
+    wrong = await alice.submit(form, {**body, "capacity": "<many>"})
     assert (wrong.status, "must be a whole number" in wrong.text) == (200, True)
     assert 'value="&lt;many&gt;"' in wrong.text
     assert not world.payments.requests
@@ -119,7 +119,7 @@ async def test_a_filled_order_shows_its_channel_and_what_came_back(
     await world.follow_tickets()
     text = await until(lambda: _text(bob, page), shows="Your channel was bought")
     (lease,) = (
-        await world.shop.database.reader.leases.of_orders([page.rpartition("/")[2]])
+        await world.channels.database.reader.leases.of_orders([page.rpartition("/")[2]])
     ).values()
     for shown in (
         *(lease.channel_point, lease.node, lease.peer),
@@ -146,7 +146,7 @@ async def test_a_ticket_is_registered_on_the_chain_of_the_node(
 ) -> None:
     force_setattr(settings, "testnet_chain", "signet")
     node = await fleet_harness.running(organization_id=alice.organization_id)
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     _, text = await paid(alice, world)
     assert "poold --network=signet" in text
@@ -215,8 +215,8 @@ async def test_whoever_cannot_spend_sees_no_ticket_and_orders_nothing(
 ) -> None:
     page, text = await paid(alice, world)
     ticket = text.split('id="ticket">')[1].split("<")[0]
-    seen = await bob.get(page)
-    assert (seen.status, ticket in seen.text) == (200, False)
+    answer = await bob.get(page)
+    assert (answer.status, ticket in answer.text) == (200, False)
     for path in (f"{bob.root}/channels/new", f"{page}/cancel"):
         assert (await bob.submit(path, {**WISH, "once": ONCE})).status == 403
     coupon = {"coupon": "x", "once": ONCE}
@@ -245,9 +245,9 @@ async def test_an_order_on_account_comes_back_off_the_debt(
     alice: Visitor, world: World
 ) -> None:
     organization_id = alice.root.rpartition("/")[2]
-    async with world.shop.database.transaction() as tx:
+    async with world.channels.database.transaction() as tx:
         await tx.corporate_accounts.set_limit(
-            organization_id, Sats(PRICE), since=world.shop.clock()
+            organization_id, Sats(PRICE), since=world.channels.clock()
         )
     page = await ordered(alice)
     text = await until(lambda: _text(alice, page), shows="Register your ticket")

@@ -37,8 +37,8 @@ async def test_the_form_asks_for_which_node(alice: Visitor) -> None:
 
 
 def sell_from(world: World, *sources: Source) -> None:
-    rules = replace(world.shop.rules, sources=sources)
-    force_setattr(world.shop, "rules", rules)
+    rules = replace(world.channels.rules, sources=sources)
+    force_setattr(world.channels, "rules", rules)
 
 
 async def test_where_no_tickets_are_sold_the_form_begins_with_a_node(

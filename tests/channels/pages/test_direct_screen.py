@@ -2,7 +2,7 @@
 
 from playwright.async_api import ViewportSize
 
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from tests.app.pages.test_screens import base, platform  # noqa: F401  fixtures
 from tests.base.pages.screen import Screen, chromium
 from tests.base.pages.visitor import Visitor
@@ -54,7 +54,7 @@ async def test_a_ticket_is_claimed_for_a_node_here_by_one_command(
     fleet_harness: FleetHarness,
 ) -> None:
     node = await fleet_harness.running(organization_id=alice.organization_id)
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     page_of = await ordered(alice)
     pay(world)

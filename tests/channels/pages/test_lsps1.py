@@ -4,7 +4,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct.lsps1.limits import Orderer
 from leyden.channels.direct.lsps1.server import Lsps1
 from leyden.channels.direct.rules.lsps1 import Transport
-from leyden.channels.shop import Lsps1Settings
+from leyden.channels.services import Lsps1Settings
 from leyden.values import replace
 from tests.base.pages.visitor import Visitor
 from tests.channels.api.flow.conftest import World
@@ -15,10 +15,10 @@ from tests.channels.test_lsps1 import WANTED
 
 async def placed(world: World, organization_id: str, source: Transport) -> str:
     rules = Lsps1Settings(organization=organization_id, most_reserved=Sats(10**9))
-    shop = replace(world.shop, rules=replace(world.shop.rules, lsps1=rules))
+    channels = replace(world.channels, rules=replace(world.channels.rules, lsps1=rules))
     address = "203.0.113.5" if source is Transport.HTTP else ""
     who = Orderer(source=source, peer=KEY, address=address)
-    order, _ = await Lsps1(shop).create(WANTED, who)
+    order, _ = await Lsps1(channels).create(WANTED, who)
     return order.id
 
 

@@ -17,7 +17,7 @@ CREDIT = ledger.credit(HARBOUR)
 
 
 @pytest.fixture(autouse=True)
-async def harbour(db: Database) -> None:
+async def organization(db: Database) -> None:
     async with db.transaction() as tx:
         await tx.accounts.add(Organization(id=HARBOUR, name="Harbour", created=NOW))
 
@@ -86,7 +86,7 @@ async def test_entries_that_belong_together_are_written_together(db: Database) -
     with pytest.raises(Violated):
         await post(db, coupon(1), coupon(2))
     assert await db.reader.ledger.balance(CREDIT) == 21_000
-    assert len(await db.reader.ledger.customer_page(HARBOUR, most=10)) == 1
+    assert len(await db.reader.ledger.customer_page(HARBOUR, limit=10)) == 1
 
 
 async def test_credit_cannot_be_spent_twice(db: Database) -> None:
@@ -186,9 +186,9 @@ async def test_the_page_is_newest_first_and_goes_on(db: Database) -> None:
     assert (written[-1].entry, written[-1].at) == (coupon(0), NOW)
     numbers = [each.number for each in written]
     page = db.reader.ledger.customer_page
-    newest = await page(HARBOUR, most=2)
+    newest = await page(HARBOUR, limit=2)
     assert [each.number for each in newest] == numbers[:2]
-    older = await page(HARBOUR, before=newest[-1].number, most=10)
+    older = await page(HARBOUR, before=newest[-1].number, limit=10)
     assert [each.number for each in older] == numbers[2:]
 
 

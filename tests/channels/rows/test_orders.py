@@ -7,7 +7,13 @@ from leyden.base.database.database import Database
 from leyden.base.rules.accounts import Organization
 from leyden.base.rules.units import Sats
 from leyden.channels.rows import orders
-from leyden.channels.rules.orders import Changes, Event, Order, Status, advance
+from leyden.channels.rules.orders import (
+    Order,
+    OrderChanges,
+    OrderEvent,
+    OrderStatus,
+    advance,
+)
 from leyden.channels.rules.payments import (
     InvoiceState,
     KnownOutput,
@@ -30,8 +36,8 @@ WISH = Channel(
 NODE_KEY = "02" * 33
 
 # A new value of each field that may change.
-CHANGED: Changes = {
-    "status": Status.CREATING,
+CHANGED: OrderChanges = {
+    "status": OrderStatus.CREATING,
     "credit_refund": Sats(5),
     "paid_at": NOW,
     "invoice": InvoiceState.ACCEPTED,
@@ -56,7 +62,7 @@ def an_order(number: int = 1, organization: str = "harbour") -> Order:
     return Order(
         id=f"00000000-0000-4000-8000-{number:012d}FO",
         organization_id=organization,
-        status=Status.WAITING_PAYMENT,
+        status=OrderStatus.WAITING_PAYMENT,
         created=NOW + timedelta(minutes=number),
         expires=NOW + timedelta(hours=1),
         quote=quote(WISH, Terms(), AuctionTerms()),
@@ -119,7 +125,9 @@ def test_an_order_is_read_by_the_names_of_its_columns() -> None:
 
 
 async def test_all_that_may_change_is_kept(db: Database) -> None:
-    assert {*CHANGED} == {*Changes.__annotations__}, "CHANGED needs each of `Changes`"
+    assert {*CHANGED} == {*OrderChanges.__annotations__}, (
+        "CHANGED needs each of `Changes`"
+    )
     await add(db, an_order())
     after = replace(an_order(), **CHANGED)
     async with db.transaction() as tx:
@@ -127,20 +135,20 @@ async def test_all_that_may_change_is_kept(db: Database) -> None:
         await tx.moves.add([(after.id, an_order().status, after.status)], at=NOW)
     assert await db.reader.orders.get(an_order().id) == after
     assert await db.reader.moves.of_order(an_order().id) == [
-        (Status.WAITING_PAYMENT, Status.CREATING)
+        (OrderStatus.WAITING_PAYMENT, OrderStatus.CREATING)
     ]
 
 
 async def test_one_of_many_moves_it_and_the_rest_look_again(db: Database) -> None:
     await add(db, an_order())
 
-    async def move(event: Event) -> None:
+    async def move(event: OrderEvent) -> None:
         async with db.transaction() as tx:
             after = advance(an_order(), event)
             await tx.orders.save([(an_order(), after)])
             await tx.moves.add([(after.id, an_order().status, after.status)], at=NOW)
 
-    events = [Event.PAID, Event.LAPSED, Event.CANCELLED] * 5
+    events = [OrderEvent.PAID, OrderEvent.LAPSED, OrderEvent.CANCELLED] * 5
     outcomes = await asyncio.gather(*map(move, events), return_exceptions=True)
     assert outcomes.count(None) == 1
     assert sum(isinstance(each, Stale) for each in outcomes) == 14
@@ -152,7 +160,7 @@ async def test_many_move_or_none_of_them(db: Database) -> None:
     for order in waiting:
         await add(db, order)
     ticketed = [replace(order, ticket_ref=order.id[24:36]) for order in waiting]
-    paid = [replace(advance(order, Event.PAID), paid_at=NOW) for order in ticketed]
+    paid = [replace(advance(order, OrderEvent.PAID), paid_at=NOW) for order in ticketed]
     async with db.transaction() as tx:
         await tx.orders.save(list(zip(waiting, ticketed, strict=True)))
         await tx.orders.save([(ticketed[0], paid[0])])
@@ -190,7 +198,7 @@ async def test_many_are_locked_and_written_at_once_or_not_at_all(db: Database) -
         locked = await tx.orders.lock_many([order.id for order in paid] + ["none"])
         assert [order.id for order in locked] == [order.id for order in paid]
         await tx.orders.save(list(zip(locked, paid, strict=True)))
-    moved = advance(an_order(3), Event.LAPSED)
+    moved = advance(an_order(3), OrderEvent.LAPSED)
     async with db.transaction() as tx:
         await tx.orders.save([(paid[2], moved)])
     with pytest.raises(Stale):
@@ -204,11 +212,11 @@ async def test_the_page_shows_ones_own_newest_first(db: Database) -> None:
     for number in range(1, 6):
         await add(db, an_order(number))
     await add(db, an_order(9, "lighthouse"))
-    first = await db.reader.orders.page("harbour", most=2)
+    first = await db.reader.orders.page("harbour", limit=2)
     assert [each.id for each in first] == [an_order(5).id, an_order(4).id]
     last = first[-1]
     rest = await db.reader.orders.page(
-        "harbour", before=(last.created, last.id), most=10
+        "harbour", before=(last.created, last.id), limit=10
     )
     assert [each.id for each in rest] == [an_order(n).id for n in (3, 2, 1)]
 
@@ -217,19 +225,19 @@ async def test_those_in_a_state_are_found_in_batches(db: Database) -> None:
     for number in range(1, 6):
         await add(db, an_order(number))
     reader = db.reader.orders
-    two = await reader.in_status(Status.WAITING_PAYMENT, most=2)
-    rest = await reader.in_status(Status.WAITING_PAYMENT, after=two[-1].id)
+    two = await reader.in_status(OrderStatus.WAITING_PAYMENT, limit=2)
+    rest = await reader.in_status(OrderStatus.WAITING_PAYMENT, after=two[-1].id)
     assert [each.id for each in [*two, *rest]] == [an_order(n).id for n in range(1, 6)]
-    assert await reader.in_status(Status.FILLED) == []
+    assert await reader.in_status(OrderStatus.FILLED) == []
 
 
 async def failed(db: Database, number: int, *, days_ago: int, point: str = "") -> str:
-    order = replace(an_order(number), status=Status.FAILED, channel_point=point)
+    order = replace(an_order(number), status=OrderStatus.FAILED, channel_point=point)
     async with db.transaction() as tx:
         await tx.orders.add(order)
         for days, before, after in (
-            (days_ago + 30, Status.WAITING_PAYMENT, Status.CREATING),
-            (days_ago, Status.CREATING, Status.FAILED),
+            (days_ago + 30, OrderStatus.WAITING_PAYMENT, OrderStatus.CREATING),
+            (days_ago, OrderStatus.CREATING, OrderStatus.FAILED),
         ):
             moved = [(order.id, before, after)]
             await tx.moves.add(moved, at=NOW - timedelta(days=days))
@@ -244,9 +252,9 @@ async def test_a_failed_order_is_found_for_a_while_unless_its_channel_was_signed
     await failed(db, 3, days_ago=8)
     signed = await failed(db, 4, days_ago=90, point=f"{'bb' * 32}:1")
     since = NOW - timedelta(days=7)
-    found = await db.reader.orders.failed(since=since, most=10)
+    found = await db.reader.orders.failed(since=since, limit=10)
     assert [each.id for each in found] == [signed, newer, older]
-    found = await db.reader.orders.failed(since=since, most=2)
+    found = await db.reader.orders.failed(since=since, limit=2)
     assert [each.id for each in found] == [signed, newer]
 
 
@@ -255,42 +263,44 @@ async def test_overdue_orders_are_found_behind_many_that_wait_for_the_auction(
 ) -> None:
     to = replace(an_order().quote, channel=replace(WISH, node_key=NODE_KEY))
     times = {
-        6: (Status.CREATING, NOW - timedelta(minutes=6)),
-        7: (Status.CREATING, NOW),
-        8: (Status.CREATING, None),
-        9: (Status.SUBMITTED, NOW),
+        6: (OrderStatus.CREATING, NOW - timedelta(minutes=6)),
+        7: (OrderStatus.CREATING, NOW),
+        8: (OrderStatus.CREATING, None),
+        9: (OrderStatus.SUBMITTED, NOW),
     }
     for number in range(1, 6):  # submitted to the auction
-        times[number] = Status.SUBMITTED, NOW - timedelta(days=1)
+        times[number] = OrderStatus.SUBMITTED, NOW - timedelta(days=1)
     for number, (status, paid_at) in times.items():
         await add(db, replace(an_order(number), status=status, paid_at=paid_at))
-    asked = replace(an_order(10), status=Status.SUBMITTED, quote=to)
-    await add(db, replace(asked, paid_at=NOW - timedelta(minutes=7)))
+    request = replace(an_order(10), status=OrderStatus.SUBMITTED, quote=to)
+    await add(db, replace(request, paid_at=NOW - timedelta(minutes=7)))
     before = NOW - timedelta(minutes=5)
-    found = await db.reader.orders.overdue(before, most=2)
-    assert [each.id for each in found] == [an_order(6).id, asked.id]
-    assert await db.reader.orders.overdue(NOW - timedelta(days=2), most=2) == []
+    found = await db.reader.orders.overdue(before, limit=2)
+    assert [each.id for each in found] == [an_order(6).id, request.id]
+    assert await db.reader.orders.overdue(NOW - timedelta(days=2), limit=2) == []
 
 
 async def test_an_output_is_kept_and_changed_once(db: Database) -> None:
     await add(db, an_order())
-    seen = KnownOutput(
+    known_output = KnownOutput(
         outpoint=Outpoint("ab" * 32, 1),
         order_id=an_order().id,
         sats=Sats(50_000),
         state=OutputState.SEEN,
-        seen=NOW,
+        first_seen=NOW,
     )
-    booked = replace(seen, state=OutputState.BOOKED, bookings=1, to_order=Sats(40_000))
+    booked = replace(
+        known_output, state=OutputState.BOOKED, bookings=1, to_order=Sats(40_000)
+    )
     async with db.transaction() as tx:
-        await tx.outputs.add([seen])
-        await tx.outputs.save([(seen, booked)])
+        await tx.outputs.add([known_output])
+        await tx.outputs.save([(known_output, booked)])
     assert await db.reader.outputs.of_orders([an_order().id]) == [booked]
     assert await db.reader.outputs.of_order(an_order().id) == [booked]
     assert await db.reader.outputs.watched() == [an_order().id]
     with pytest.raises(Stale):
         async with db.transaction() as tx:
-            await tx.outputs.save([(seen, booked)])
+            await tx.outputs.save([(known_output, booked)])
 
 
 async def test_who_locks_an_order_waits_for_whoever_has_it(db: Database) -> None:

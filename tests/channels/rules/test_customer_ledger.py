@@ -6,7 +6,11 @@ import pytest
 
 from leyden.base.rules.units import Sats
 from leyden.channels.rules import ledger
-from leyden.channels.rules.customer_ledger import CustomerEntry, Kind, customer_entry
+from leyden.channels.rules.customer_ledger import (
+    CustomerEntry,
+    EntryKind,
+    customer_entry,
+)
 from leyden.channels.rules.ledger import Entry, Reason
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -23,23 +27,23 @@ def an_entry(what: Reason, source: str, target: str, key: str = "key") -> Entry:
     return Entry(key=key, what=what, source=source, target=target, sats=Sats(21))
 
 
-@pytest.mark.parametrize("place", OWN)
+@pytest.mark.parametrize("account", OWN)
 @pytest.mark.parametrize("operators", ledger.OPERATORS)
-def test_the_operators_accounts_are_outside(place: str, operators: str) -> None:
-    shown = customer_entry(7, NOON, an_entry(Reason.CORRECTION, place, operators))
-    assert (shown.source, shown.target) == (OWN[place], "outside")
-    shown = customer_entry(7, NOON, an_entry(Reason.CORRECTION, operators, place))
-    assert (shown.source, shown.target) == ("outside", OWN[place])
+def test_the_operators_accounts_are_outside(account: str, operators: str) -> None:
+    shown = customer_entry(7, NOON, an_entry(Reason.CORRECTION, account, operators))
+    assert (shown.source, shown.target) == (OWN[account], "outside")
+    shown = customer_entry(7, NOON, an_entry(Reason.CORRECTION, operators, account))
+    assert (shown.source, shown.target) == ("outside", OWN[account])
 
 
 def test_every_place_but_an_organizations_is_the_operators() -> None:
-    places = {
+    accounts = {
         getattr(ledger, name)
         for name in vars(ledger)
         if name.isupper() and isinstance(getattr(ledger, name), str)
     }
     others = {ledger.UNUSED_FEE, ledger.UNDONE, ledger.PLATFORM}
-    assert places - others == set(ledger.OPERATORS)
+    assert accounts - others == set(ledger.OPERATORS)
 
 
 @pytest.mark.parametrize("what", Reason)
@@ -68,7 +72,7 @@ def test_what_the_auction_left_is_an_unused_fee() -> None:
     assert shown == CustomerEntry(
         number=7,
         at=NOON,
-        kind=Kind.UNUSED_FEE,
+        kind=EntryKind.UNUSED_FEE,
         source="held",
         target="credit",
         sats=Sats(21),

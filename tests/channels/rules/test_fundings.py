@@ -8,7 +8,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules.fundings import (
     CHILD_VBYTES,
     Bump,
-    Chain,
+    ChainView,
     Funding,
     FundingRules,
     FundingState,
@@ -81,10 +81,10 @@ def a_rival(confirmations: int, **changes: Any) -> WalletTransaction:
     )
 
 
-def seen(
+def chain_with(
     *transactions: WalletTransaction, height: int = 104, sat_per_vb: int = 10
-) -> Chain:
-    return Chain(height=height, sat_per_vb=sat_per_vb, transactions=transactions)
+) -> ChainView:
+    return ChainView(height=height, sat_per_vb=sat_per_vb, transactions=transactions)
 
 
 # Where it stands.
@@ -104,13 +104,13 @@ def test_a_transaction_is_buried_once_its_block_is_proven_and_deep(
     confirmations: int, state: FundingState, *, proven: bool
 ) -> None:
     parent = a_parent(confirmations=confirmations, proven=proven)
-    assert follow(a_funding(), seen(parent), _RULES) == (state, Obstacle.NONE)
+    assert follow(a_funding(), chain_with(parent), _RULES) == (state, Obstacle.NONE)
 
 
 def test_of_a_transaction_that_the_wallet_has_twice_that_in_the_chain_counts() -> None:
     waiting, confirmed = a_parent(), a_parent(confirmations=3, proven=True)
     for both in ((waiting, confirmed), (confirmed, waiting)):
-        assert follow(a_funding(), seen(*both), _RULES) == (
+        assert follow(a_funding(), chain_with(*both), _RULES) == (
             FundingState.CONFIRMED,
             Obstacle.NONE,
         )
@@ -118,7 +118,10 @@ def test_of_a_transaction_that_the_wallet_has_twice_that_in_the_chain_counts() -
 
 def test_a_transaction_that_was_reorganised_is_not_bumped_at_once() -> None:
     funding = a_funding(state=FundingState.CONFIRMED)
-    assert follow(funding, seen(a_parent()), _RULES) == (_UNCONFIRMED, Obstacle.NONE)
+    assert follow(funding, chain_with(a_parent()), _RULES) == (
+        _UNCONFIRMED,
+        Obstacle.NONE,
+    )
 
 
 @pytest.mark.parametrize("has_parent", [True, False])
@@ -136,7 +139,7 @@ def test_a_transaction_is_lost_once_another_has_its_coin_for_good(
     confirmations: int, *, proven: bool, lost: bool, has_parent: bool
 ) -> None:
     rival = a_rival(confirmations, proven=proven)
-    chain = seen(*([a_parent()] if has_parent else []), rival)
+    chain = chain_with(*([a_parent()] if has_parent else []), rival)
     assert follow(a_funding(), chain, _RULES) == (
         (FundingState.LOST, Obstacle.NONE)
         if lost
@@ -155,7 +158,7 @@ def test_a_transaction_is_lost_once_another_has_its_coin_for_good(
 def test_a_transaction_that_the_wallet_lost_and_nothing_replaces_has_vanished(
     others: tuple[WalletTransaction, ...],
 ) -> None:
-    assert follow(a_funding(), seen(*others), _RULES) == (
+    assert follow(a_funding(), chain_with(*others), _RULES) == (
         _UNCONFIRMED,
         Obstacle.VANISHED,
     )
@@ -178,7 +181,7 @@ def test_a_transaction_is_bumped_after_some_blocks_and_again_after_some(
     since: int, bumps: int, bumped: int, *, bumps_now: bool
 ) -> None:
     funding = a_funding(since=since, bumps=bumps, bumped=bumped)
-    state, needed = follow(funding, seen(a_parent()), _RULES)
+    state, needed = follow(funding, chain_with(a_parent()), _RULES)
     assert state is _UNCONFIRMED
     assert isinstance(needed, Bump) is bumps_now
     assert bumps_now or needed is Obstacle.NONE
@@ -201,7 +204,7 @@ def test_what_kept_the_last_bump_from_helping_stays_until_the_next(
 ) -> None:
     """What the wallet shows no more is over."""
     funding = a_funding(since=103, obstacle=before)
-    assert follow(funding, seen(a_parent()), _RULES) == (_UNCONFIRMED, stays)
+    assert follow(funding, chain_with(a_parent()), _RULES) == (_UNCONFIRMED, stays)
 
 
 # What a bump pays.
@@ -223,7 +226,7 @@ def test_what_kept_the_last_bump_from_helping_stays_until_the_next(
 def test_a_child_pays_for_both_what_the_chain_asks(
     fee: int, estimate: int, rate: int
 ) -> None:
-    chain = seen(a_parent(fee=Sats(fee)), sat_per_vb=estimate)
+    chain = chain_with(a_parent(fee=Sats(fee)), sat_per_vb=estimate)
     assert follow(a_funding(), chain, _RULES) == (
         _UNCONFIRMED,
         Bump(
@@ -236,7 +239,7 @@ def test_a_child_pays_for_both_what_the_chain_asks(
 
 @pytest.mark.parametrize("fee", [40 * _VBYTES, 41 * _VBYTES])
 def test_what_pays_the_highest_rate_is_not_bumped(fee: int) -> None:
-    assert follow(a_funding(), seen(a_parent(fee=Sats(fee))), _RULES) == (
+    assert follow(a_funding(), chain_with(a_parent(fee=Sats(fee))), _RULES) == (
         _UNCONFIRMED,
         Obstacle.CAPPED,
     )
@@ -246,7 +249,7 @@ def test_a_child_pays_a_quarter_more_than_the_dearest_before_it() -> None:
     """308 and 2,400 of 265 vB are 10.2 sat/vB: 12 are 3,180, less 308."""
     funding = a_funding(bumps=2, bumped=102)
     for fees in ((2_400, 500), (500, 2_400)):
-        chain = seen(a_parent(), *map(a_child, fees), sat_per_vb=1)
+        chain = chain_with(a_parent(), *map(a_child, fees), sat_per_vb=1)
         assert follow(funding, chain, _RULES) == (
             _UNCONFIRMED,
             Bump(outpoint=_CHANGE, sat_per_vb=12, fee=Sats(2_872)),
@@ -264,7 +267,7 @@ def test_a_child_pays_a_quarter_more_than_the_dearest_before_it() -> None:
 )
 def test_a_child_is_replaced_by_one_that_nodes_relay(paid: int, *, again: bool) -> None:
     funding = a_funding(bumps=1, bumped=102)
-    chain = seen(a_parent(), a_child(paid), sat_per_vb=100)
+    chain = chain_with(a_parent(), a_child(paid), sat_per_vb=100)
     state, needed = follow(funding, chain, _RULES)
     assert state is FundingState.UNCONFIRMED
     if again:
@@ -278,7 +281,7 @@ def test_the_largest_output_of_ours_pays() -> None:
     small = Coin(sats=Sats(5_000), outpoint=Outpoint("bb" * 32, 2))
     large = Coin(sats=Sats(700_000), outpoint=_CHANGE)
     for ours in ((small, large), (large, small)):
-        _, needed = follow(a_funding(), seen(a_parent(ours=ours)), _RULES)
+        _, needed = follow(a_funding(), chain_with(a_parent(ours=ours)), _RULES)
         assert isinstance(needed, Bump)
         assert needed.outpoint == _CHANGE
 
@@ -291,7 +294,7 @@ def test_a_change_too_small_to_pay_and_be_relayed_pays_for_nothing(
 ) -> None:
     """10 sat/vB of 265 vB are 2,650: the child pays 2,342 and leaves 1,000."""
     ours = () if change is None else (Coin(sats=Sats(change), outpoint=_CHANGE),)
-    _, needed = follow(a_funding(), seen(a_parent(ours=ours)), _RULES)
+    _, needed = follow(a_funding(), chain_with(a_parent(ours=ours)), _RULES)
     if pays:
         assert needed == Bump(outpoint=_CHANGE, sat_per_vb=10, fee=Sats(2_342))
     else:

@@ -24,7 +24,7 @@ def balances(entries: Iterable[Entry]) -> Counter[str]:
 
 
 @pytest.mark.parametrize(
-    ("place", "may"),
+    ("account", "may"),
     [
         ("received", True),
         ("promised", True),
@@ -39,20 +39,20 @@ def balances(entries: Iterable[Entry]) -> Counter[str]:
         ("refunded", False),
     ],
 )
-def test_where_money_may_come_from(place: str, may: bool) -> None:  # noqa: FBT001
-    assert ledger.may_go_below_zero(place) is may
+def test_where_money_may_come_from(account: str, may: bool) -> None:  # noqa: FBT001
+    assert ledger.may_go_below_zero(account) is may
 
 
 @pytest.mark.parametrize(
-    ("place", "owner"),
+    ("account", "owner"),
     [
         (ledger.held("5b0cFO"), "5b0cFO"),
         (ledger.credit("harbour"), "harbour"),
         ("received", ""),
     ],
 )
-def test_whose_a_place_is(place: str, owner: str) -> None:
-    assert ledger.owner(place) == owner
+def test_whose_a_place_is(account: str, owner: str) -> None:
+    assert ledger.owner(account) == owner
 
 
 @given(sats=SUMS, outstanding=SUMS)
@@ -265,10 +265,10 @@ def test_of_a_channel_that_never_comes_what_was_spent_is_undone() -> None:
     earned = booked(
         key="5b0cFO:earned", what=Reason.EARNED, target="earned", sats=Sats(1)
     )
-    kept = booked(
+    stored = booked(
         key="unused:5b0cFO", what=Reason.RELEASED, target="credit:harbour", sats=Sats(5)
     )
-    assert ledger.undone([auction, kept, earned]) == [
+    assert ledger.undone([auction, stored, earned]) == [
         Entry(
             key=f"undone:{each.key}",
             what=each.what,

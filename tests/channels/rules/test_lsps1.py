@@ -7,9 +7,9 @@ import pytest
 
 from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules import lsps1
-from leyden.channels.direct.rules.lsps1 import Fault, Offer, parse_order
+from leyden.channels.direct.rules.lsps1 import Fault, SaleLimits, parse_order
 
-OFFER = Offer(smallest=Sats(100_000), largest=Sats(16_700_000), zero_conf=True)
+OFFER = SaleLimits(smallest=Sats(100_000), largest=Sats(16_700_000), zero_conf=True)
 WANTED = {
     "lsp_balance_sat": "1000000",
     "client_balance_sat": "0",
@@ -166,7 +166,7 @@ def test_what_is_not_offered_names_the_option(
 def test_zero_confirmations_are_sold_where_the_seller_can() -> None:
     zero = {**WANTED, "required_channel_confirmations": 0}
     assert parse_order(zero, OFFER).confirmations == 0
-    confirmed = Offer(smallest=Sats(1), largest=OFFER.largest, zero_conf=False)
+    confirmed = SaleLimits(smallest=Sats(1), largest=OFFER.largest, zero_conf=False)
     assert confirmed.as_json()["min_required_channel_confirmations"] == 1
     with pytest.raises(Fault, match="Option mismatch"):
         parse_order(zero, confirmed)
@@ -196,12 +196,12 @@ def test_the_least_and_the_most_are_sold(field: str, value: object) -> None:
 # What a fault says, whole: clients read one field of it or another.
 
 
-def told(refused: Fault) -> tuple[int, str, dict[str, Any]]:
+def shown_fault(refused: Fault) -> tuple[int, str, dict[str, Any]]:
     return refused.code, str(refused), refused.data
 
 
 def test_a_wrong_field_is_told_with_what_is_wrong_with_it() -> None:
-    assert told(fault(lsp_balance_sat=1_000_000)) == (
+    assert shown_fault(fault(lsp_balance_sat=1_000_000)) == (
         -32602,
         "Invalid params",
         {
@@ -214,12 +214,12 @@ def test_a_wrong_field_is_told_with_what_is_wrong_with_it() -> None:
 
 def test_an_unknown_field_is_told_by_its_name_if_that_is_plain() -> None:
     message = "has unknown fields"
-    assert told(fault(node="x", bps=5)) == (
+    assert shown_fault(fault(node="x", bps=5)) == (
         -32602,
         "Invalid params",
         {"unrecognized": ["node", "bps"], "property": "node", "message": message},
     )
-    assert told(fault(**{"<script>": 1})) == (
+    assert shown_fault(fault(**{"<script>": 1})) == (
         -32602,
         "Invalid params",
         {"unrecognized": [], "property": "", "message": message},
@@ -227,7 +227,7 @@ def test_an_unknown_field_is_told_by_its_name_if_that_is_plain() -> None:
 
 
 def test_what_is_beyond_the_offer_is_told_with_the_offer() -> None:
-    assert told(fault(lsp_balance_sat="99999")) == (
+    assert shown_fault(fault(lsp_balance_sat="99999")) == (
         100,
         "Option mismatch",
         {
@@ -238,12 +238,12 @@ def test_what_is_beyond_the_offer_is_told_with_the_offer() -> None:
 
 
 def test_who_is_refused_and_what_is_not_there_is_told_with_the_reason() -> None:
-    assert told(lsps1.rejected("too many orders are open")) == (
+    assert shown_fault(lsps1.rejected("too many orders are open")) == (
         1,
         "Client rejected",
         {"message": "too many orders are open"},
     )
-    assert told(lsps1.not_found()) == (
+    assert shown_fault(lsps1.not_found()) == (
         101,
         "Not found",
         {"message": "there is no such order"},

@@ -12,9 +12,9 @@ from leyden.channels.rules.orders import (
     FINAL,
     MOVES,
     TICKETED,
-    Event,
     Order,
-    Status,
+    OrderEvent,
+    OrderStatus,
     advance,
 )
 from leyden.channels.rules.pricing import (
@@ -36,7 +36,8 @@ CHANNELS = {
 
 
 def an_order(
-    status: Status = Status.WAITING_PAYMENT, kind: ChannelKind = ChannelKind.TICKET
+    status: OrderStatus = OrderStatus.WAITING_PAYMENT,
+    kind: ChannelKind = ChannelKind.TICKET,
 ) -> Order:
     channel = CHANNELS[kind]
     return Order(
@@ -50,10 +51,10 @@ def an_order(
 
 
 @pytest.mark.parametrize(
-    ("kind", "status", "event"), list(product(ChannelKind, Status, Event))
+    ("kind", "status", "event"), list(product(ChannelKind, OrderStatus, OrderEvent))
 )
 def test_every_move_is_in_the_table_or_refused(
-    kind: ChannelKind, status: Status, event: Event
+    kind: ChannelKind, status: OrderStatus, event: OrderEvent
 ) -> None:
     order, moves = an_order(status, kind), MOVES[kind]
     assert order.kind is kind
@@ -65,16 +66,16 @@ def test_every_move_is_in_the_table_or_refused(
             advance(order, event)
 
 
-@pytest.mark.parametrize(("kind", "status"), list(product(ChannelKind, Status)))
+@pytest.mark.parametrize(("kind", "status"), list(product(ChannelKind, OrderStatus)))
 def test_a_ticket_is_open_from_its_creation_until_it_is_filled(
-    kind: ChannelKind, status: Status
+    kind: ChannelKind, status: OrderStatus
 ) -> None:
     is_open = kind is ChannelKind.TICKET and status in TICKETED - FINAL
     assert an_order(status, kind).has_open_ticket is is_open
 
 
-@given(st.lists(st.sampled_from(Event)))
-def test_no_walk_leaves_a_final_state(events: list[Event]) -> None:
+@given(st.lists(st.sampled_from(OrderEvent)))
+def test_no_walk_leaves_a_final_state(events: list[OrderEvent]) -> None:
     order = an_order()
     for event in events:
         before = order.status
@@ -101,14 +102,14 @@ def test_what_the_auction_left_is_the_buyers_unless_the_quote_keeps_it(
         chain_fee=Sats(100),
         self_chan_balance=Sats(50_000),
     )
-    order = replace(an_order(Status.SUBMITTED), quote=priced)
+    order = replace(an_order(OrderStatus.SUBMITTED), quote=priced)
     assert order.unused_fee(lease) == unused
     keeping = replace(order, quote=replace(priced, keeps_unused_fee=True))
     assert keeping.unused_fee(lease) == 0
 
 
 def test_the_states_are_the_contracts() -> None:
-    assert {str(status) for status in Status} == {
+    assert {str(status) for status in OrderStatus} == {
         "waiting_payment",
         "expired",
         "creating",
@@ -121,26 +122,26 @@ def test_the_states_are_the_contracts() -> None:
 
 
 def test_which_states_end_an_order() -> None:
-    assert {Status.EXPIRED, Status.FILLED, Status.CANCELLED} == FINAL
-    assert FINAL | {Status.FAILED} == ENDED
-    assert {Status.CREATED, Status.SUBMITTED, Status.FILLED} == TICKETED
+    assert {OrderStatus.EXPIRED, OrderStatus.FILLED, OrderStatus.CANCELLED} == FINAL
+    assert FINAL | {OrderStatus.FAILED} == ENDED
+    assert {OrderStatus.CREATED, OrderStatus.SUBMITTED, OrderStatus.FILLED} == TICKETED
 
 
 def test_which_states_can_be_cancelled() -> None:
     cancelled = {
-        kind: {status for status, event in moves if event is Event.CANCELLED}
+        kind: {status for status, event in moves if event is OrderEvent.CANCELLED}
         for kind, moves in MOVES.items()
     }
-    for_both = {Status.WAITING_PAYMENT, Status.CREATED, Status.FAILED}
+    for_both = {OrderStatus.WAITING_PAYMENT, OrderStatus.CREATED, OrderStatus.FAILED}
     assert cancelled == {
-        ChannelKind.TICKET: for_both | {Status.SUBMITTED},
+        ChannelKind.TICKET: for_both | {OrderStatus.SUBMITTED},
         ChannelKind.DIRECT: for_both,  # the seller may be opening a channel
     }
 
 
 def test_advancing_changes_nothing_but_the_status() -> None:
     order = an_order()
-    paid = advance(order, Event.PAID)
+    paid = advance(order, OrderEvent.PAID)
     assert replace(paid, status=order.status) == order
 
 
@@ -157,7 +158,7 @@ def test_a_corporate_account_has_it_due_but_need_not_pay() -> None:
 
 
 def test_nothing_is_due_for_a_cancelled_order() -> None:
-    assert an_order(Status.CANCELLED).amount_due == 0
+    assert an_order(OrderStatus.CANCELLED).amount_due == 0
 
 
 def test_paid_is_a_time_so_it_cannot_disagree() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from google.protobuf.message_factory import GetMessageClass
 
-from leyden.channels.tickets.poold import Access
+from leyden.channels.tickets.poold import PooldAccess
 from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
 from leyden.channels.tickets.stubs import trader_pb2 as trader
 from leyden.nodes.certificates.self_signed import ensure_certificate
@@ -22,16 +22,16 @@ KEY = b"\x02" + b"\xab" * 32
 _TRADER = trader.DESCRIPTOR.services_by_name["Trader"]
 
 
-def written(id_: bytes, *, whole: bytes = b"") -> str:
+def written(id_: bytes, *, complete: bytes = b"") -> str:
     """Write a ticket that is nothing but its id, as poold writes tickets."""
     content = b"\x00\x01\x08" + id_
-    told = whole or content + hashlib.sha256(b"sidecar" + content).digest()[:4]
+    answer = complete or content + hashlib.sha256(b"sidecar" + content).digest()[:4]
     alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-    letters, number = "", int.from_bytes(told, "big")
+    letters, number = "", int.from_bytes(answer, "big")
     while number:
         number, value = divmod(number, 58)
         letters = alphabet[value] + letters
-    return "sidecar" + "1" * (len(told) - len(told.lstrip(b"\0"))) + letters
+    return "sidecar" + "1" * (len(answer) - len(answer.lstrip(b"\0"))) + letters
 
 
 @dataclass
@@ -61,8 +61,8 @@ class StandIn(grpc.GenericRpcHandler):
     _server: grpc.aio.Server | None = None
 
     @property
-    def access(self) -> Access:
-        return Access(
+    def access(self) -> PooldAccess:
+        return PooldAccess(
             host=f"127.0.0.1:{self.port}",
             certificate=self.folder / "tls.cert",
             macaroon=self.folder / "pool.macaroon",
@@ -105,8 +105,10 @@ class StandIn(grpc.GenericRpcHandler):
         def written(message: Any) -> bytes:
             return b"\xff" * 9 if name in self.garbage else message.SerializeToString()
 
-        asked = GetMessageClass(_TRADER.methods_by_name[name].input_type)
-        return grpc.unary_unary_rpc_method_handler(answer, asked.FromString, written)
+        get_message_class = GetMessageClass(_TRADER.methods_by_name[name].input_type)
+        return grpc.unary_unary_rpc_method_handler(
+            answer, get_message_class.FromString, written
+        )
 
     def _is_foreign(self, request: Any) -> bool:
         return self.only_key and request.bid.details.trader_key != self.key

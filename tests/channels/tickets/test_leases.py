@@ -7,7 +7,9 @@ from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
 from leyden.channels.tickets.stubs import trader_pb2 as trader
 
 
-def told(nonce: bytes, fee: int, *, batch: int = 7, output: int = 0) -> trader.Lease:
+def lease_of(
+    nonce: bytes, fee: int, *, batch: int = 7, output: int = 0
+) -> trader.Lease:
     return trader.Lease(
         channel_point=auctioneer.OutPoint(
             txid=bytes([batch]) * 31 + b"\x01", output_index=output
@@ -42,14 +44,14 @@ def test_it_is_right_to_the_satoshi(rate: int, channels: int) -> None:
 
 
 def test_a_lease_has_its_channel_point_as_people_write_it() -> None:
-    found = leases.by_nonce([told(b"\xaa" * 32, 326, output=3)], taproot=True)
+    found = leases.by_nonce([lease_of(b"\xaa" * 32, 326, output=3)], taproot=True)
     lease = found["aa" * 32]
     assert lease.channel_point == f"01{'07' * 31}:3"
     assert lease.cost == 1_499 + 301 + 245 + 20_000
 
 
 def test_channels_of_one_batch_share_what_the_chain_takes() -> None:
-    both = [told(b"\xbb" * 32, 184), told(b"\xaa" * 32, 184)]
+    both = [lease_of(b"\xbb" * 32, 184), lease_of(b"\xaa" * 32, 184)]
     found = leases.by_nonce(both, taproot=True)
     fees = [found[nonce * 32].chain_fee for nonce in ("aa", "bb")]
     assert sum(fees) == leases.chain_fee(368, 2, taproot=True)

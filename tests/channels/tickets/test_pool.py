@@ -84,8 +84,8 @@ def lease_for(nonce: bytes) -> trader.Lease:
 
 
 async def state(market: PoolMarket, ref: str) -> TicketState | None:
-    told = (await market.progress([ref])).get(ref)
-    return told.state if told else None
+    answer = (await market.progress([ref])).get(ref)
+    return answer.state if answer else None
 
 
 @pytest.mark.parametrize(("word", "ours"), STATES.items())
@@ -96,10 +96,10 @@ async def test_poolds_words_are_ours(
     bid = {"completed": EXECUTED, "canceled": CANCELED}.get(word, ALIVE)
     nonce = becomes(poold, made, word, bid)
     poold.leases.append(lease_for(nonce))
-    told = (await market.progress([made.ref]))[made.ref]
-    assert told.state is ours
+    progress = (await market.progress([made.ref]))[made.ref]
+    assert progress.state is ours
     in_auction = {TicketState.SUBMITTED, TicketState.FILLED}
-    assert told.order_nonce == (nonce.hex() if ours in in_auction else "")
+    assert progress.order_nonce == (nonce.hex() if ours in in_auction else "")
 
 
 async def test_a_word_that_nobody_knows_is_not_known(
@@ -148,10 +148,10 @@ async def lease_of(poold: StandIn, market: PoolMarket) -> Lease:
     """Have a channel bought, and return its lease."""
     made = await offered(market)
     poold.leases.append(lease_for(becomes(poold, made, "completed", EXECUTED)))
-    told = (await market.progress([made.ref]))[made.ref]
-    assert told.state is TicketState.FILLED
-    assert told.lease is not None
-    return told.lease
+    progress = (await market.progress([made.ref]))[made.ref]
+    assert progress.state is TicketState.FILLED
+    assert progress.lease is not None
+    return progress.lease
 
 
 async def test_a_lease_is_known_with_the_height_of_the_chain(
@@ -189,9 +189,9 @@ async def test_a_lease_costs_what_the_account_paid_that_bought_it(
     poold.leases.append(lease_for(becomes(poold, made, "completed", EXECUTED)))
     poold.version = trader.AccountVersion.ACCOUNT_VERSION_LEGACY
     poold.state = trader.AccountState.Value(account)
-    told = (await market.progress([made.ref]))[made.ref]
-    assert told.lease is not None
-    assert told.lease.chain_fee == 326
+    progress = (await market.progress([made.ref]))[made.ref]
+    assert progress.lease is not None
+    assert progress.lease.chain_fee == 326
 
 
 async def test_asking_about_others_makes_no_ticket_young_again(
@@ -225,10 +225,10 @@ async def test_a_channel_that_poold_missed_is_found_by_its_lease(
     nonce = becomes(poold, made, "expecting channel", EXECUTED)
     poold.leases.append(lease_for(nonce))
     await state(market, made.ref)
-    told = (await market.progress([made.ref]))[made.ref]
-    assert told.state is TicketState.FILLED
-    assert told.lease is not None
-    assert told.lease.cost == 4_999 + 1_001 + 245
+    progress = (await market.progress([made.ref]))[made.ref]
+    assert progress.state is TicketState.FILLED
+    assert progress.lease is not None
+    assert progress.lease.cost == 4_999 + 1_001 + 245
     poold.says["CancelSidecar"] = "unable to cancel order in terminal state executed"
     assert not await market.withdraw("one", made.ref)
 

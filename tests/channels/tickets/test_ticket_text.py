@@ -55,4 +55,4 @@ def test_one_that_begins_with_anything_but_its_id_is_none() -> None:
     content = b"\x00\x02\x01\x01"
     checksum = hashlib.sha256(b"sidecar" + content).digest()[:4]
     with pytest.raises(MarketAway):
-        ref_of(written(b"", whole=content + checksum))
+        ref_of(written(b"", complete=content + checksum))

@@ -29,7 +29,7 @@ class LockedNode:
         self.away_for = away_for  # so many requests are dropped without an answer
         self.unlocks: list[dict[str, Any]] = []
         self.at_once = 0
-        self.most_at_once = 0
+        self.max_at_once = 0
         self.may_answer = threading.Event()
         self.may_answer.set()
         self.ca_file: Path = authority.ca_file
@@ -75,7 +75,7 @@ class LockedNode:
     def unlock(self, request: BaseHTTPRequestHandler, wanted: dict[str, Any]) -> None:
         self.unlocks.append(wanted)
         self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
+        self.max_at_once = max(self.max_at_once, self.at_once)
         self.may_answer.wait(10)
         self.at_once -= 1
         if request.path != "/v1/unlockwallet":

@@ -23,8 +23,8 @@ from leyden.customer import node_settings, profiles
 from leyden.customer.node_settings import settings
 from leyden.customer.node_views import added
 from leyden.schemas.node_settings import TABLE
-from tests.app.cli.conftest import Typed, told
-from tests.client.harbour import Harbour
+from tests.app.cli.conftest import Typed, printed_json
+from tests.client.served_platform import ServedPlatform
 
 ROOT = Path(__file__).parents[3]
 CAPACITY = "1000000"
@@ -43,17 +43,17 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def here(harbour: Harbour, monkeypatch: pytest.MonkeyPatch) -> Harbour:
+def here(platform: ServedPlatform, monkeypatch: pytest.MonkeyPatch) -> ServedPlatform:
     """The platform, in the environment."""
-    monkeypatch.setenv("LEYDEN_URL", harbour.url)
-    monkeypatch.setenv("LEYDEN_KEY", harbour.key)
-    return harbour
+    monkeypatch.setenv("LEYDEN_URL", platform.url)
+    monkeypatch.setenv("LEYDEN_KEY", platform.key)
+    return platform
 
 
 @pytest.fixture(scope="module")
-def pier(harbour: Harbour) -> str:
+def pier(platform: ServedPlatform) -> str:
     """A node that waits for its wallet."""
-    with harbour.client() as client:
+    with platform.client() as client:
         settings = node_settings.of_a_new_node("pier", {}) | {"whitelist": ["::1"]}
         made = client.nodes.create("pier", settings=settings)
         client.nodes.wait(made.node_id, {"waiting_init"})
@@ -66,19 +66,19 @@ def test_a_node_from_the_first_word_to_the_last(typed: Typed) -> None:
     assert made.exit_code == 0, made.output
     assert "waiting_init" in made.stdout
     assert made.stdout.endswith("next: leyden wallet init 'tide mill'\n")
-    shown = told(typed("nodes", "show", "tide mill", "--json"))
+    shown = printed_json(typed("nodes", "show", "tide mill", "--json"))
     assert shown["settings"]["keysend"] is False
     assert shown["settings"]["wumbo"] is True
     assert shown["settings"]["alias"] == "tide mill"
     assert shown["settings"]["whitelist"] == ["127.0.0.1"]
-    by_id = told(typed("nodes", "show", shown["node_id"], "--json"))
+    by_id = printed_json(typed("nodes", "show", shown["node_id"], "--json"))
     assert by_id["node_name"] == "tide mill"
     for command, status in (
         ("stop", "stopped"),
         ("start", "waiting_init"),
         ("restart", "waiting_init"),
     ):
-        done = told(typed("nodes", command, "tide mill", "--wait", "--json"))
+        done = printed_json(typed("nodes", command, "tide mill", "--wait", "--json"))
         assert done["status"] == status, command
     again = typed("nodes", "start", "tide mill")
     assert again.exit_code == 5
@@ -94,14 +94,14 @@ def test_a_node_from_the_first_word_to_the_last(typed: Typed) -> None:
     assert "tide mill" in typed("nodes", "deleted").stdout
     back = typed("nodes", "restore", "tide mill", "--name", "old mill")
     assert back.stdout.endswith("next: leyden nodes start 'old mill' --wait\n")
-    assert told(typed("nodes", "deleted", "--json")) == {"nodes": []}
+    assert printed_json(typed("nodes", "deleted", "--json")) == {"nodes": []}
     none = typed("nodes", "restore", "tide mill")
     assert (none.exit_code, "leyden nodes deleted" in none.stderr) == (4, True)
 
 
 @pytest.mark.usefixtures("here")
 def test_the_list_is_for_people_and_for_machines(typed: Typed, pier: str) -> None:
-    listed = told(typed("nodes", "list", "--json"))["nodes"]
+    listed = printed_json(typed("nodes", "list", "--json"))["nodes"]
     assert pier in {each["node_name"] for each in listed}
     table = typed("nodes", "list").stdout
     assert table.split()[:2] == ["name", "status"]
@@ -141,9 +141,9 @@ def test_a_profile_may_stand_anywhere_on_the_line(typed: Typed) -> None:
         ("nodes", "webhook", "show", "pier", "--profile", "work"),
         ("--profile", "home", "nodes", "webhook", "show", "pier", "--profile", "work"),
     ):
-        asked = typed(*words)
-        assert asked.exit_code != 0
-        assert "no profile 'work'" in asked.stderr, words
+        printed = typed(*words)
+        assert printed.exit_code != 0
+        assert "no profile 'work'" in printed.stderr, words
 
 
 def test_a_command_without_profiles_refuses_one_wherever_it_stands(
@@ -172,7 +172,7 @@ def test_settings_are_shown_and_changed(typed: Typed) -> None:
     typed("nodes", "create", "jetty", "--wait")  # others keep the pier as it is
     changed = typed("nodes", "settings", "jetty", "--alias", "jut", "--basefee", "7")
     assert "lnd restarts" in changed.stdout
-    found = told(typed("nodes", "settings", "jetty", "--json"))
+    found = printed_json(typed("nodes", "settings", "jetty", "--json"))
     assert (found["alias"], found["basefee"]) == ("jut", "7")
     at_once = typed("nodes", "settings", "jetty", "--no-grpc")
     assert "restarted" not in at_once.stdout
@@ -194,7 +194,7 @@ def test_every_setting_has_an_option_with_its_sentence() -> None:
 @pytest.mark.usefixtures("here")
 def test_the_whitelist_grows_and_shrinks(typed: Typed, pier: str) -> None:
     def now() -> list[str]:
-        found: list[str] = told(typed("nodes", "whitelist", pier, "--json"))[
+        found: list[str] = printed_json(typed("nodes", "whitelist", pier, "--json"))[
             "whitelist"
         ]
         return found
@@ -217,7 +217,7 @@ def test_looking_at_a_node(typed: Typed, pier: str, tmp_path: Path) -> None:
     pem = tmp_path / "pier.pem"
     typed("nodes", "cert", pier, "--out", str(pem))
     assert pem.read_text() == typed("nodes", "cert", pier).stdout
-    assert told(typed("nodes", "metrics", pier, "--json"))["crashes"] == 0
+    assert printed_json(typed("nodes", "metrics", pier, "--json"))["crashes"] == 0
     way = typed("nodes", "connect", pier).stdout
     assert "lncli --rpcserver=" in way
     assert "curl --cacert" in way
@@ -237,24 +237,26 @@ def test_a_log_that_grows_is_shown_once() -> None:
 @pytest.mark.usefixtures("here")
 def test_a_webhook_is_set_tried_and_looked_at(typed: Typed, pier: str) -> None:
     url = "https://hooks.example.org/"
-    secret = told(typed("nodes", "webhook", "set", pier, url, "--json"))
+    secret = printed_json(typed("nodes", "webhook", "set", pier, url, "--json"))
     assert secret["webhook"] == url
-    tried = told(typed("nodes", "webhook", "test", pier, "--json"))
-    found = told(typed("nodes", "webhook", "deliveries", pier, "--json"))
+    tried = printed_json(typed("nodes", "webhook", "test", pier, "--json"))
+    found = printed_json(typed("nodes", "webhook", "deliveries", pier, "--json"))
     assert found["deliveries"][0]["delivery_id"] == tried["delivery_id"]
     assert "redelivery" not in typed("nodes", "webhook", "deliveries", pier).stdout
     again = typed("nodes", "webhook", "redeliver", pier, tried["delivery_id"])
     assert again.exit_code == 0, again.output
-    rotated = told(typed("nodes", "webhook", "rotate", pier, "--json"))
+    rotated = printed_json(typed("nodes", "webhook", "rotate", pier, "--json"))
     assert rotated["webhook_secret"] != secret["webhook_secret"]
 
 
-def test_an_order_is_priced_paid_and_given_up(here: Harbour, typed: Typed) -> None:
+def test_an_order_is_priced_paid_and_given_up(
+    here: ServedPlatform, typed: Typed
+) -> None:
     shown = typed("flow", "quote", CAPACITY).stdout
     assert "amount_due" in shown
     assert "at most, seller and network fees; the rest is credited" in shown
-    priced = told(typed("flow", "quote", CAPACITY, "--tier", "any", "--json"))
-    made = told(typed("flow", "order", CAPACITY, "--tier", "any", "--json"))
+    priced = printed_json(typed("flow", "quote", CAPACITY, "--tier", "any", "--json"))
+    made = printed_json(typed("flow", "order", CAPACITY, "--tier", "any", "--json"))
     assert made["total_fee"] == priced["total_fee"]
     assert "leyden flow status" in typed("flow", "status", made["order_id"]).stdout
     here.pay(made["order_id"])
@@ -262,9 +264,9 @@ def test_an_order_is_priced_paid_and_given_up(here: Harbour, typed: Typed) -> No
     assert f"leyden claim {made['order_id']}" in waited.stdout
     assert "pool sidecar register sidecar1" in waited.stdout
     assert made["order_id"] in typed("flow", "orders").stdout
-    kept = typed("flow", "cancel", made["order_id"], given="n\n")
-    assert kept.exit_code == 1
-    assert f"{made['total_fee']:,} sat as credit" in kept.stderr
+    claim_folder = typed("flow", "cancel", made["order_id"], given="n\n")
+    assert claim_folder.exit_code == 1
+    assert f"{made['total_fee']:,} sat as credit" in claim_folder.stderr
     given_up = typed("flow", "cancel", made["order_id"], "--yes")
     in_vain = typed("flow", "status", made["order_id"], "--wait", "created")
     assert in_vain.exit_code == 5
@@ -272,7 +274,9 @@ def test_an_order_is_priced_paid_and_given_up(here: Harbour, typed: Typed) -> No
     assert "amount_due" not in in_vain.stdout  # nothing is, any more
     assert "can't become created" in in_vain.stderr
     assert f"{made['total_fee']:,} sat as credit" in given_up.stdout
-    assert told(typed("flow", "balance", "--json"))["credit"] == made["total_fee"]
+    assert (
+        printed_json(typed("flow", "balance", "--json"))["credit"] == made["total_fee"]
+    )
 
 
 @pytest.mark.usefixtures("here")
@@ -283,32 +287,32 @@ def test_a_number_that_is_none_is_refused_and_not_left_out(typed: Typed) -> None
 
 
 def test_of_an_order_that_failed_it_says_where_the_money_is(
-    here: Harbour, typed: Typed
+    here: ServedPlatform, typed: Typed
 ) -> None:
     """Cancelling it gives nothing: all was returned when it failed."""
-    shop = here.platform.shop
-    assert shop is not None
-    assert isinstance(shop.market, SimulatedMarket)
-    shop.market.refuses = "the batch is over"
-    dear = told(typed("flow", "order", "16000000", "--json"))["order_id"]
+    channels = here.platform.channels
+    assert channels is not None
+    assert isinstance(channels.market, SimulatedMarket)
+    channels.market.refuses = "the batch is over"
+    dear = printed_json(typed("flow", "order", "16000000", "--json"))["order_id"]
     here.pay(dear)
     failed = typed("flow", "status", dear, "--wait", "created")
-    shop.market.refuses = ""
+    channels.market.refuses = ""
     assert failed.exit_code == 5
     claimed = typed("claim", dear)
     assert (claimed.exit_code, "the order is failed" in claimed.stderr) == (5, True)
     for said in (failed.stdout, claimed.stderr):
         assert "a held Lightning payment was returned" in said
         assert "flow cancel" not in said
-    has = told(typed("flow", "balance", "--json"))
-    kept = typed("flow", "cancel", dear, given="n\n")
-    assert "You get" not in kept.stderr
+    has = printed_json(typed("flow", "balance", "--json"))
+    claim_folder = typed("flow", "cancel", dear, given="n\n")
+    assert "You get" not in claim_folder.stderr
     assert typed("flow", "cancel", dear, "--yes").exit_code == 0
-    assert told(typed("flow", "balance", "--json")) == has
+    assert printed_json(typed("flow", "balance", "--json")) == has
 
 
 def test_of_an_order_on_account_it_says_that_debts_come_first(
-    here: Harbour, typed: Typed
+    here: ServedPlatform, typed: Typed
 ) -> None:
     def open_account(most_owed: int | None) -> None:
         here.do(
@@ -322,23 +326,25 @@ def test_of_an_order_on_account_it_says_that_debts_come_first(
         )
 
     open_account(10**9)
-    made = told(typed("flow", "order", "16000000", "--json"))
-    kept = typed("flow", "cancel", made["order_id"], given="n\n")
+    made = printed_json(typed("flow", "order", "16000000", "--json"))
+    claim_folder = typed("flow", "cancel", made["order_id"], given="n\n")
     open_account(None)
-    assert f"{made['total_fee']:,} sat back: debts first" in kept.stderr
+    assert f"{made['total_fee']:,} sat back: debts first" in claim_folder.stderr
     assert typed("flow", "cancel", made["order_id"], "--yes").exit_code == 0
 
 
 def test_a_channel_is_ordered_for_a_node_by_its_key(
-    here: Harbour, typed: Typed
+    here: ServedPlatform, typed: Typed
 ) -> None:
     node = f"02{POINT}"
     here.seller.fill([1_500_000] * 2)
-    quoted = told(typed("flow", "quote", CAPACITY, "--for", node, "--json"))
+    quoted = printed_json(typed("flow", "quote", CAPACITY, "--for", node, "--json"))
     assert quoted["source"] == "own"
     refused = typed("flow", "order", CAPACITY, "--for", node, "--bps", "10")
     assert (refused.exit_code, "bps" in refused.stderr) == (2, True)
-    made = told(typed("flow", "order", CAPACITY, "--for", node, "--announce", "--json"))
+    made = printed_json(
+        typed("flow", "order", CAPACITY, "--for", node, "--announce", "--json")
+    )
     assert (made["node"], made["announce"]) == (node, True)
     assert made["total_fee"] == quoted["total_fee"]
     here.pay(made["order_id"])
@@ -347,8 +353,8 @@ def test_a_channel_is_ordered_for_a_node_by_its_key(
         "next: your node is not connected to the seller: lncli connect "
         f"{here.seller.pubkey}"
     ) in (away.stdout)
-    kept = typed("flow", "cancel", made["order_id"], given="n\n")
-    assert "A held Lightning payment is returned" in kept.stderr
+    claim_folder = typed("flow", "cancel", made["order_id"], given="n\n")
+    assert "A held Lightning payment is returned" in claim_folder.stderr
     another = typed("flow", "order", CAPACITY, "--for", node)
     assert (another.exit_code, "another open order" in another.stderr) == (5, True)
     here.seller.online.add(node)
@@ -361,7 +367,7 @@ def test_a_channel_is_ordered_for_a_node_by_its_key(
 
 
 def test_a_channel_for_a_name_that_is_not_there_is_refused(
-    here: Harbour, typed: Typed, pier: str
+    here: ServedPlatform, typed: Typed, pier: str
 ) -> None:
     del here
     refused = typed("flow", "order", CAPACITY, "--for", "peir")
@@ -369,7 +375,7 @@ def test_a_channel_for_a_name_that_is_not_there_is_refused(
 
 
 def test_a_channel_for_a_node_without_a_wallet_asks_for_no_password(
-    here: Harbour, typed: Typed, pier: str
+    here: ServedPlatform, typed: Typed, pier: str
 ) -> None:
     here.seller.fill([1_500_000] * 3)
     refused = typed("flow", "quote", CAPACITY, "--for", pier)
@@ -380,15 +386,19 @@ def test_a_channel_for_a_node_without_a_wallet_asks_for_no_password(
 
 
 def test_what_cannot_be_claimed_says_what_to_do(
-    here: Harbour, typed: Typed, pier: str, alone: Path, monkeypatch: pytest.MonkeyPatch
+    here: ServedPlatform,
+    typed: Typed,
+    pier: str,
+    alone: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(alone / "state"))
     dear = ("flow", "order", "16000000", "--json")  # more than any credit here
-    made = told(typed(*dear))["order_id"]
+    made = printed_json(typed(*dear))["order_id"]
     unpaid = typed("claim", made)
     assert (unpaid.exit_code, "pay the order first" in unpaid.stderr) == (5, True)
     here.pay(made)
-    told(typed("flow", "status", made, "--wait", "created", "--json"))
+    printed_json(typed("flow", "status", made, "--wait", "created", "--json"))
     early = typed("claim", made, "--for", pier)
     assert (early.exit_code, f"leyden wallet init {pier!r}" in early.stderr) == (
         5,
@@ -399,13 +409,13 @@ def test_what_cannot_be_claimed_says_what_to_do(
     assert (deaf.exit_code, "does not serve gRPC" in deaf.stderr) == (5, True)
     which = typed("claim", made)
     assert (which.exit_code, "--for: name the node" in which.stderr) == (2, True)
-    unwanted = told(typed(*dear))["order_id"]
+    unwanted = printed_json(typed(*dear))["order_id"]
     typed("flow", "cancel", unwanted, "--yes")
     ended = typed("claim", unwanted)
     assert (ended.exit_code, "the order is cancelled" in ended.stderr) == (5, True)
     here.seller.fill([1_500_000])
     node = f"03{POINT}"
-    direct = told(typed("flow", "order", CAPACITY, "--for", node, "--json"))
+    direct = printed_json(typed("flow", "order", CAPACITY, "--for", node, "--json"))
     named = typed("claim", direct["order_id"])
     assert (named.exit_code, "names its node" in named.stderr) == (5, True)
     assert typed("claim", "../x").exit_code == 2
@@ -422,7 +432,7 @@ def test_waiting_shows_how_to_pay_and_ends_in_time(typed: Typed) -> None:
     assert "waiting_payment" in late.stderr
 
 
-def test_money_is_listed_and_exported(here: Harbour, typed: Typed) -> None:
+def test_money_is_listed_and_exported(here: ServedPlatform, typed: Typed) -> None:
     coupon = here.coupon(2_100)
     assert "2,100 sat" in typed("flow", "redeem", coupon).stdout
     again = typed("flow", "redeem", coupon)
@@ -430,7 +440,7 @@ def test_money_is_listed_and_exported(here: Harbour, typed: Typed) -> None:
     assert "coupon not found, or already redeemed" in again.stderr
     assert coupon in typed("flow", "coupons").stdout
     rows = list(csv.DictReader(io.StringIO(typed("flow", "ledger", "--csv").stdout)))
-    entries = told(typed("flow", "ledger", "--json"))["entries"]
+    entries = printed_json(typed("flow", "ledger", "--json"))["entries"]
     assert [row["amount"] for row in rows] == [str(each["amount"]) for each in entries]
     assert typed("flow", "ledger", "-n", "1").exit_code == 0
 
@@ -466,7 +476,7 @@ def test_without_a_way_in_one_line_says_what_to_do(
 
 
 def test_a_key_that_is_refused_is_not_repeated(
-    here: Harbour, typed: Typed, monkeypatch: pytest.MonkeyPatch
+    here: ServedPlatform, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEYDEN_KEY", "leyden_made_up")
     refused = typed("nodes", "list")
@@ -488,7 +498,7 @@ def test_what_is_not_there_is_said_so(typed: Typed) -> None:
 
 
 def test_a_platform_started_here_needs_no_words(
-    alone: Path, harbour: Harbour, typed: Typed
+    alone: Path, platform: ServedPlatform, typed: Typed
 ) -> None:
     home = alone / "home"
     home.mkdir()
@@ -496,9 +506,9 @@ def test_a_platform_started_here_needs_no_words(
     (home / "dev.json").write_text(
         json.dumps(
             {
-                "base_url": harbour.url,
-                "api_key": harbour.key,
-                "organization_id": harbour.organization_id,
+                "base_url": platform.url,
+                "api_key": platform.key,
+                "organization_id": platform.organization_id,
                 "ca_path": str(home / "root.pem"),
                 "gateway": {"host": "127.0.0.1", "rest_port": 8080, "grpc_port": 1},
             }
@@ -508,27 +518,29 @@ def test_a_platform_started_here_needs_no_words(
 
 
 def test_profiles_keep_platforms_apart(
-    harbour: Harbour, typed: Typed, tmp_path: Path
+    platform: ServedPlatform, typed: Typed, tmp_path: Path
 ) -> None:
     key = tmp_path / "key"
-    key.write_text(f"{harbour.key}\n")
+    key.write_text(f"{platform.key}\n")
     added = typed(
-        "profile", "add", "work", "--url", harbour.url, "--key-file", str(key)
+        "profile", "add", "work", "--url", platform.url, "--key-file", str(key)
     )
     assert (added.exit_code, added.stdout) == (0, "work: Harbour, key 'test'\n")
-    prompted = typed("profile", "add", "home", "--url", harbour.url, given=harbour.key)
+    prompted = typed(
+        "profile", "add", "home", "--url", platform.url, given=platform.key
+    )
     assert prompted.exit_code == 0, prompted.output
-    assert harbour.key not in prompted.output
+    assert platform.key not in prompted.output
     assert typed("flow", "balance").exit_code == 0, "the first one is in use"
     assert typed("profile", "use", "home").exit_code == 0
-    listed = told(typed("profile", "list", "--json"))["profiles"]
+    listed = printed_json(typed("profile", "list", "--json"))["profiles"]
     assert [(each["name"], each["current"]) for each in listed] == [
         ("home", "yes"),
         ("work", ""),
     ]
-    assert harbour.key not in json.dumps(listed)
+    assert platform.key not in json.dumps(listed)
     assert typed("flow", "balance", "--profile", "work").exit_code == 0
-    path = profiles.place()
+    path = profiles.file_path()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert typed("profile", "remove", "home").exit_code == 0
     assert typed("flow", "balance").exit_code == 3
@@ -536,12 +548,12 @@ def test_profiles_keep_platforms_apart(
 
 
 def test_a_profile_whose_key_opens_nothing_is_not_kept(
-    harbour: Harbour, typed: Typed, monkeypatch: pytest.MonkeyPatch
+    platform: ServedPlatform, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEYDEN_KEY", "leyden_made_up")
-    refused = typed("profile", "add", "work", "--url", harbour.url)
+    refused = typed("profile", "add", "work", "--url", platform.url)
     assert refused.exit_code == 3
-    assert not profiles.place().exists()
+    assert not profiles.file_path().exists()
 
 
 def test_who_may_reach_a_node_elsewhere_has_to_be_said() -> None:
@@ -566,10 +578,10 @@ def test_a_shell_completes_commands_and_names_of_nodes(typed: Typed, pier: str) 
 
 
 def test_a_name_is_no_command_to_the_terminal(
-    here: Harbour, typed: Typed, pier: str
+    here: ServedPlatform, typed: Typed, pier: str
 ) -> None:
-    node_id = told(typed("nodes", "show", pier, "--json"))["node_id"]
-    here.fleet_harness.homes.logs[node_id] = ["[bold]a\x1b[2J\x07 peer[/bold]"]
+    node_id = printed_json(typed("nodes", "show", pier, "--json"))["node_id"]
+    here.fleet_harness.node_files.logs[node_id] = ["[bold]a\x1b[2J\x07 peer[/bold]"]
     shown = typed("nodes", "logs", pier).stdout
     assert "[bold]a?[2J? peer[/bold]" in shown
 

@@ -6,24 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from leyden.customer.forwarding import Target
+from leyden.customer.forwarding import ForwardingTarget
 from leyden.events.rules.webhooks import verify
-from tests.app.cli.conftest import Typed, told
-from tests.client.harbour import Harbour
+from tests.app.cli.conftest import Typed, printed_json
+from tests.client.served_platform import ServedPlatform
 from tests.events.webhooks.conftest import Receiver
 
 
 @pytest.fixture(autouse=True)
-def here(harbour: Harbour, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def here(
+    platform: ServedPlatform, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("LEYDEN_URL", harbour.url)
-    monkeypatch.setenv("LEYDEN_KEY", harbour.key)
+    monkeypatch.setenv("LEYDEN_URL", platform.url)
+    monkeypatch.setenv("LEYDEN_KEY", platform.key)
 
 
 def test_all_there_is_is_printed_for_people_and_for_programs(
-    harbour: Harbour, typed: Typed
+    platform: ServedPlatform, typed: Typed
 ) -> None:
-    harbour.new_key("node", name="the pier's own")
+    platform.new_key("node", name="the pier's own")
     shown = typed("events", "tail", "--no-follow", "--type", "key.*")
     assert shown.exit_code == 0, shown.output
     assert "  key.created  key_id=" in shown.stdout
@@ -35,17 +37,17 @@ def test_all_there_is_is_printed_for_people_and_for_programs(
 
 
 def test_it_goes_on_where_it_was(
-    harbour: Harbour, typed: Typed, tmp_path: Path
+    platform: ServedPlatform, typed: Typed, tmp_path: Path
 ) -> None:
-    kept = str(tmp_path / "place")
-    words = ("events", "tail", "--no-follow", "--json", "--cursor-file", kept)
+    claim_folder = str(tmp_path / "place")
+    words = ("events", "tail", "--no-follow", "--json", "--cursor-file", claim_folder)
     assert typed(*words).stdout
     assert typed(*words).stdout == ""
-    harbour.new_key("flow", name="another")
+    platform.new_key("flow", name="another")
     (line,) = typed(*words).stdout.splitlines()
     event = json.loads(line)
     assert event["data"]["name"] == "another"
-    assert Path(kept).read_text() == f"{event['id']}\n"
+    assert Path(claim_folder).read_text() == f"{event['id']}\n"
     again = typed("events", "tail", "--no-follow", "--after", event["id"])
     assert (again.exit_code, again.stdout) == (0, "")
 
@@ -61,12 +63,12 @@ def test_what_is_wrong_is_said(typed: Typed) -> None:
     assert "after: must be the id of an event" in refused.stderr
 
 
-def test_events_are_forwarded_signed(harbour: Harbour) -> None:
+def test_events_are_forwarded_signed(platform: ServedPlatform) -> None:
     now = datetime.now(UTC)
     with (
         Receiver(b"HTTP/1.1 204 No Content\r\n\r\n") as receiver,
-        harbour.client() as client,
-        Target(receiver.url, "3f" * 32) as target,
+        platform.client() as client,
+        ForwardingTarget(receiver.url, "3f" * 32) as target,
     ):
         sent = list(client.events.all_(types=["key.*"]))
         answers = [target.send(event, now=now) for event in sent]
@@ -80,7 +82,7 @@ def test_events_are_forwarded_signed(harbour: Harbour) -> None:
         assert headers["webhook-id"] == event.id
         assert json.loads(body)["data"] == event.data
         assert verify(["3f" * 32], headers=headers, body=body, now=now)
-    with Target("http://127.0.0.1:1", "3f" * 32) as nobody:
+    with ForwardingTarget("http://127.0.0.1:1", "3f" * 32) as nobody:
         refused = nobody.send(sent[0], now=now)
     assert refused == "no answer: the connection was refused"
 
@@ -88,26 +90,26 @@ def test_events_are_forwarded_signed(harbour: Harbour) -> None:
 def test_a_subscription_from_its_creation_to_its_end(typed: Typed) -> None:
     url = "https://example.org/events"
     words = ("create", url, "--type", "order.*", "--description", "the shop")
-    made = told(typed("subscriptions", *words, "--json"))
+    made = printed_json(typed("subscriptions", *words, "--json"))
     of = made["subscription_id"]
     assert len(made["secret"]) == 64
     shown = typed("subscriptions", "list")
     assert of in shown.stdout
     assert "order.*" in shown.stdout
-    paused = told(typed("subscriptions", "change", of, "--pause", "--json"))
+    paused = printed_json(typed("subscriptions", "change", of, "--pause", "--json"))
     assert paused["reason"] == "owner"
     assert "active" in typed("subscriptions", "change", of, "--resume").stdout
-    tried = told(typed("subscriptions", "test", of, "--json"))
+    tried = printed_json(typed("subscriptions", "test", of, "--json"))
     assert tried["test"] is True
     assert tried["delivery_id"] in typed("subscriptions", "deliveries", of).stdout
-    again = told(
+    again = printed_json(
         typed("subscriptions", "redeliver", of, tried["delivery_id"], "--json")
     )
     assert len(again["attempts"]) == 2
     assert typed("subscriptions", "resend", of).exit_code == 0
-    rotated = told(typed("subscriptions", "rotate", of, "--json"))
+    rotated = printed_json(typed("subscriptions", "rotate", of, "--json"))
     assert rotated["secret"] != made["secret"]
-    assert told(typed("subscriptions", "show", of, "--json"))["url"] == url
+    assert printed_json(typed("subscriptions", "show", of, "--json"))["url"] == url
     assert typed("subscriptions", "delete", of).stdout == "deleted\n"
     assert typed("subscriptions", "list").stdout == "no subscriptions yet\n"
     gone = typed("subscriptions", "show", of)

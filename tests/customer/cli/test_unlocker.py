@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from leyden.customer.unlocker.nodes import Kept, Node, load
+from leyden.customer.unlocker.nodes import SecretSource, UnlockedNode, load
 from leyden.customer.unlocker.receiver import Unlocker, receiving
 from leyden.errors import SetupError
-from leyden.events.rules.webhooks import Type, body, signature_headers
+from leyden.events.rules.webhooks import WebhookType, body, signature_headers
 from leyden.values import replace
 from tests.customer.cli.locked_node import API, PASSWORD, LockedNode
 from tests.events.webhooks.conftest import Serving
@@ -42,17 +42,17 @@ def locked(authority: Serving) -> Iterator[LockedNode]:
         yield node
 
 
-def care_for(locked: LockedNode, *, secret: str = SECRET) -> Node:
-    return Node(
+def care_for(locked: LockedNode, *, secret: str = SECRET) -> UnlockedNode:
+    return UnlockedNode(
         api=locked.api,
-        secret=Kept(given=secret),
-        password=Kept(given=PASSWORD),
+        secret=SecretSource(given=secret),
+        password=SecretSource(given=PASSWORD),
         ca_file=locked.ca_file,
         connect=locked.address,
     )
 
 
-def an_unlocker(*nodes: Node, **changes: Any) -> Unlocker:
+def an_unlocker(*nodes: UnlockedNode, **changes: Any) -> Unlocker:
     settings: dict[str, Any] = {
         "clock": lambda: NOW,
         "at_once": 2,
@@ -62,7 +62,7 @@ def an_unlocker(*nodes: Node, **changes: Any) -> Unlocker:
     return Unlocker(nodes, **{**settings, **changes})
 
 
-WAITING = body(Type.STATUS, {"status": "waiting_unlock"}, api=API)
+WAITING = body(WebhookType.STATUS, {"status": "waiting_unlock"}, api=API)
 
 
 def plain(secret: str = SECRET) -> dict[str, str]:
@@ -83,14 +83,14 @@ async def test_a_node_that_asks_for_it_is_unlocked_without_leaving_macaroons(
     answer = await an_unlocker(care_for(locked)).take(headers, WAITING.encode())
     assert answer == (200, "unlocked")
     assert locked.state == "RPC_ACTIVE"
-    (asked,) = locked.unlocks
-    assert asked["stateless_init"] is True
+    (request,) = locked.unlocks
+    assert request["stateless_init"] is True
     assert API in logged.text
-    for hidden in (SECRET, PASSWORD, asked["wallet_password"]):
+    for hidden in (SECRET, PASSWORD, request["wallet_password"]):
         assert hidden not in logged.text
 
 
-def told(**changes: object) -> str:
+def event_text(**changes: object) -> str:
     event: dict[str, object] = {
         "type": "status",
         "details": {"status": "waiting_unlock"},
@@ -112,7 +112,7 @@ def told(**changes: object) -> str:
         (signed() | {"webhook-id": "\udcff"}, WAITING, 401),
         ({"authorization": SECRET}, WAITING, 401),
         (signed(secret=OTHER_SECRET) | plain(), WAITING, 401),
-        (signed(told(type="error")), WAITING, 401),
+        (signed(event_text(type="error")), WAITING, 401),
         (signed(sent=NOW - timedelta(minutes=6)), WAITING, 401),
         (signed(sent=NOW + timedelta(minutes=6)), WAITING, 401),
         (plain() | {"webhook-id": "msg_tide"}, WAITING, 401),
@@ -120,18 +120,18 @@ def told(**changes: object) -> str:
         (plain(), "", 400),
         (plain(), "[]", 400),
         (plain(), "{" * 1000, 400),
-        (plain(), told().replace('"waiting_unlock"', "[" * 20_000), 400),
+        (plain(), event_text().replace('"waiting_unlock"', "[" * 20_000), 400),
         (plain(), '{"type": "status", "details": 7, "api": "x"}', 400),
-        (plain(), told(api=7), 400),
-        (plain(), told(api=OTHER_API), 403),
-        (plain(), told(api=f"{API}.evil.example"), 403),
-        (plain(), told(api=""), 403),
-        (plain(), told(type="error"), 200),
-        (plain(), told(type="update", details={"update_available": "true"}), 200),
-        (plain(), told(details={"status": "stopped"}), 200),
-        (plain(), told(details={"status": "waiting_init"}), 200),
-        (plain(), told(details={"status": ["waiting_unlock"]}), 200),
-        (plain(), told(details={}), 200),
+        (plain(), event_text(api=7), 400),
+        (plain(), event_text(api=OTHER_API), 403),
+        (plain(), event_text(api=f"{API}.evil.example"), 403),
+        (plain(), event_text(api=""), 403),
+        (plain(), event_text(type="error"), 200),
+        (plain(), event_text(type="update", details={"update_available": "true"}), 200),
+        (plain(), event_text(details={"status": "stopped"}), 200),
+        (plain(), event_text(details={"status": "waiting_init"}), 200),
+        (plain(), event_text(details={"status": ["waiting_unlock"]}), 200),
+        (plain(), event_text(details={}), 200),
     ],
 )
 async def test_whatever_is_not_right_unlocks_nothing(
@@ -158,7 +158,9 @@ async def test_a_secret_opens_its_own_node_alone(
         unlocker = an_unlocker(care_for(locked), care_for(other, secret=OTHER_SECRET))
         swapped = plain(OTHER_SECRET)
         assert (await unlocker.take(swapped, WAITING.encode()))[0] == 403
-        assert (await unlocker.take(swapped, told(api=OTHER_API).encode()))[0] == 200
+        assert (await unlocker.take(swapped, event_text(api=OTHER_API).encode()))[
+            0
+        ] == 200
         assert (locked.unlocks, len(other.unlocks)) == ([], 1)
 
 
@@ -167,7 +169,7 @@ async def test_after_a_rotation_both_secrets_are_good_without_a_restart(
 ) -> None:
     file = tmp_path / "secret"
     file.write_text(f"{OTHER_SECRET}\n")
-    unlocker = an_unlocker(replace(care_for(locked), secret=Kept(file=file)))
+    unlocker = an_unlocker(replace(care_for(locked), secret=SecretSource(file=file)))
     assert (await unlocker.take(signed(), WAITING.encode()))[0] == 401
     file.write_text(f"{SECRET}\n{OTHER_SECRET}\n")
     assert (await unlocker.take(signed(), WAITING.encode()))[0] == 200
@@ -176,7 +178,7 @@ async def test_after_a_rotation_both_secrets_are_good_without_a_restart(
 async def test_a_wrong_password_is_tried_once(
     locked: LockedNode, logged: pytest.LogCaptureFixture
 ) -> None:
-    node = replace(care_for(locked), password=Kept(given="a guess"))
+    node = replace(care_for(locked), password=SecretSource(given="a guess"))
     answer = await an_unlocker(node).take(plain(), WAITING.encode())
     assert answer == (500, "not unlocked")
     assert len(locked.unlocks) == 1
@@ -423,10 +425,10 @@ def test_the_script_among_the_examples_does_the_same(
             PORT="0",
         )
         try:
-            event = told(api="localhost")
+            event = event_text(api="localhost")
             assert post(url, event, plain(OTHER_SECRET)) == 403
             assert post(url, WAITING, plain()) == 403
-            assert post(url, told(api="localhost", type="error"), plain()) == 200
+            assert post(url, event_text(api="localhost", type="error"), plain()) == 200
             assert node.unlocks == []
             assert post(url, event, plain()) == 200
             assert node.state == "RPC_ACTIVE"

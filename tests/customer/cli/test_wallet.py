@@ -13,9 +13,9 @@ from leyden.customer.node_settings import of_a_new_node
 from leyden.customer.session import opened
 from leyden.customer.wallet import keeping, seed_output
 from leyden.errors import LeydenError, Malformed, NodeAway, NodeRefused, SetupError
-from tests.app.cli.conftest import Typed, told
+from tests.app.cli.conftest import Typed, printed_json
 from tests.authority import Authority
-from tests.client.harbour import Harbour
+from tests.client.served_platform import ServedPlatform
 from tests.client.test_refusals import instead
 from tests.customer.cli.locked_node import LockedNode
 from tests.events.webhooks.conftest import Serving
@@ -32,10 +32,12 @@ MACAROON = "0201036c6e6402030312000000" + "0620" + "00" * 32
 
 
 @pytest.fixture(autouse=True)
-def here(harbour: Harbour, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def here(
+    platform: ServedPlatform, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Path:
     """A machine with the platform in its environment, and files of its own."""
-    monkeypatch.setenv("LEYDEN_URL", harbour.url)
-    monkeypatch.setenv("LEYDEN_KEY", harbour.key)
+    monkeypatch.setenv("LEYDEN_URL", platform.url)
+    monkeypatch.setenv("LEYDEN_KEY", platform.key)
     monkeypatch.setenv("LEYDEN_WALLET_PASSWORD", "a lamp in every window")
     monkeypatch.setenv("LEYDEN_NEW_PASSWORD", "a light in every window")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -49,9 +51,9 @@ def here(harbour: Harbour, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> P
 
 
 @pytest.fixture
-def node(harbour: Harbour, request: pytest.FixtureRequest) -> str:
+def node(platform: ServedPlatform, request: pytest.FixtureRequest) -> str:
     """A node of the test's own; its id."""
-    with harbour.client() as client:
+    with platform.client() as client:
         settings = of_a_new_node("a light", {}) | {"whitelist": ["::1"]}
         name = f"light {abs(hash(request.node.name)) % 10**9}"
         return client.nodes.create(name, settings=settings).node_id
@@ -59,12 +61,16 @@ def node(harbour: Harbour, request: pytest.FixtureRequest) -> str:
 
 def test_what_one_has_is_sealed_kept_and_opened(typed: Typed, node: str) -> None:
     assert typed("wallet", "keep", node, "--seed", "words").exit_code == 0
-    assert told(typed("wallet", "seed", node, "--json"))["seed"] == WORDS.split()
+    assert (
+        printed_json(typed("wallet", "seed", node, "--json"))["seed"] == WORDS.split()
+    )
     shown = typed("wallet", "seed", node)
     assert " 1 absent" in shown.stderr
     assert "absent" not in shown.stdout
-    kept = typed("wallet", "keep", node, "--macaroon", "macaroon", "--name", "shop")
-    assert kept.exit_code == 0, kept.output
+    claim_folder = typed(
+        "wallet", "keep", node, "--macaroon", "macaroon", "--name", "shop"
+    )
+    assert claim_folder.exit_code == 0, claim_folder.output
     assert typed("wallet", "macaroon", node, "shop").stdout.strip() == MACAROON
     out = typed("wallet", "macaroon", node, "shop", "--out", "shop.macaroon")
     assert MACAROON not in out.output
@@ -73,14 +79,16 @@ def test_what_one_has_is_sealed_kept_and_opened(typed: Typed, node: str) -> None
 
 
 def test_what_an_older_program_sealed_becomes_jwe(
-    harbour: Harbour, typed: Typed, node: str
+    platform: ServedPlatform, typed: Typed, node: str
 ) -> None:
-    with harbour.client() as client:
+    with platform.client() as client:
         client.backups.keep_seed(node, VECTORS["cryptojs_of_base64"])
-        told(typed("wallet", "reseal", node, "--password-file", "old", "--json"))
+        printed_json(
+            typed("wallet", "reseal", node, "--password-file", "old", "--json")
+        )
         sealed = client.backups.seed(node).seed
-    kept = Backup(node_id=node, kind="seed", value=sealed)
-    assert vault.open_(kept, "a light in every window") == WORDS
+    claim_folder = Backup(node_id=node, kind="seed", value=sealed)
+    assert vault.open_(claim_folder, "a light in every window") == WORDS
     listed = typed("wallet", "replaced", node, "--out", "before.json")
     assert listed.stdout.splitlines()[1].startswith("(seed)  ")
     (before,) = json.loads(Path("before.json").read_text())
@@ -92,11 +100,11 @@ def test_what_an_older_program_sealed_becomes_jwe(
 
 
 def test_a_backup_of_another_node_is_not_opened(
-    harbour: Harbour, typed: Typed, node: str
+    platform: ServedPlatform, typed: Typed, node: str
 ) -> None:
     other = "2d7e5f30-8b55-4d4a-8b1f-1d2a3c8e0f66N"
     about = Backup(node_id=other, kind="seed")
-    with harbour.client() as client:
+    with platform.client() as client:
         sealed = vault.seal(about, WORDS, "a lamp in every window")
         client.backups.keep_seed(node, sealed)
     refused = typed("wallet", "seed", node)
@@ -181,13 +189,13 @@ def test_a_short_new_password_is_refused_before_anything(
 
 
 def test_a_seed_that_the_platform_does_not_take_is_in_a_file(
-    harbour: Harbour, typed: Typed, node: str
+    platform: ServedPlatform, typed: Typed, node: str
 ) -> None:
     with opened("") as session, pytest.raises(SetupError) as failed:
         found = session.node(node)
 
         def make() -> str:
-            harbour.before = [instead(503, retry_after="3600")]
+            platform.before = [instead(503, retry_after="3600")]
             return MACAROON
 
         password = "a lamp in every window"
@@ -196,9 +204,11 @@ def test_a_seed_that_the_platform_does_not_take_is_in_a_file(
     assert str(file.absolute()) in failed.value.message
     assert file.stat().st_mode & 0o777 == 0o600
     assert "absent" not in file.read_text()
-    kept = typed("wallet", "keep", node, "--seed", str(file))
-    assert kept.exit_code == 0, kept.output
-    assert told(typed("wallet", "seed", node, "--json"))["seed"] == WORDS.split()
+    claim_folder = typed("wallet", "keep", node, "--seed", str(file))
+    assert claim_folder.exit_code == 0, claim_folder.output
+    assert (
+        printed_json(typed("wallet", "seed", node, "--json"))["seed"] == WORDS.split()
+    )
 
 
 def test_a_wallet_that_was_not_made_leaves_no_file(node: str) -> None:
@@ -233,18 +243,20 @@ def test_a_seed_of_which_a_wallet_may_have_been_made_stays_in_its_file(
     (file,) = (Path("state") / "leyden").iterdir()
     assert f"--seed {file.absolute()}" in failed.value.message
     assert typed("wallet", "keep", node, "--seed", str(file)).exit_code == 0
-    assert told(typed("wallet", "seed", node, "--json"))["seed"] == WORDS.split()
+    assert (
+        printed_json(typed("wallet", "seed", node, "--json"))["seed"] == WORDS.split()
+    )
 
 
 def test_words_that_stay_unknown_make_no_wallet() -> None:
     @click.command()
-    def asked() -> None:
+    def request() -> None:
         seed_output.confirm_seed(WORDS.split())
 
-    wrong = CliRunner().invoke(asked, input="seagull\n" * 9)
+    wrong = CliRunner().invoke(request, input="seagull\n" * 9)
     assert isinstance(wrong.exception, Malformed)
     assert "no wallet was created" in wrong.exception.message
     assert wrong.stderr.count("Anyone who has them") == 3
-    nobody = CliRunner().invoke(asked, input="")
+    nobody = CliRunner().invoke(request, input="")
     assert isinstance(nobody.exception, Malformed)
     assert "--unattended" in nobody.exception.message

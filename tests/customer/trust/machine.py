@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from leyden.nodes.certificates.authority import Authority, open_or_create
-from leyden.nodes.certificates.constraints import Scope
+from leyden.nodes.certificates.constraints import CertificateScope
 from leyden.nodes.certificates.constraints import scope as scope_of_names
 from tests.programs import require
 
@@ -55,7 +55,7 @@ class Machine:
     def root(self) -> Path:
         return self.platform / "authority" / "root.pem"
 
-    def authority(self, scope: Scope | None = OURS) -> Authority:
+    def authority(self, scope: CertificateScope | None = OURS) -> Authority:
         """Make the platform's authority; the second time another one."""
         shutil.rmtree(self.platform, ignore_errors=True)
         self.platform.mkdir()
@@ -88,13 +88,13 @@ class Machine:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {
+        stored = {
             name: os.environ[name]
             for name in ("PATH", "PYTHONPATH", "LANG")
             if name in os.environ
         }
         return {
-            **kept,
+            **stored,
             "HOME": str(self.person),
             "LEYDEN_HOME": str(self.platform),
         }

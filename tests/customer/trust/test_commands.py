@@ -99,13 +99,13 @@ def test_programs_trust_it_then_and_no_more_afterwards(
 
 def test_an_old_root_of_the_same_name_is_replaced(machine: Machine) -> None:
     machine.authority()
-    place = database(machine.person / ".pki/nssdb")
+    path = database(machine.person / ".pki/nssdb")
     assert machine.leyden("trust").returncode == 0
     machine.authority()
     done = machine.leyden("trust", "--json")
     stores = json.loads(done.stdout)["stores"]
     assert {each["did"] for each in stores} == {"replaced"}
-    shown = certutil(place, "-L", "-n", NAME, "-a")
+    shown = certutil(path, "-L", "-n", NAME, "-a")
     assert shown.count("BEGIN") == 1
     now_there = ssl.PEM_cert_to_DER_cert(machine.root.read_text())
     assert ssl.PEM_cert_to_DER_cert(shown.strip()) == now_there
@@ -116,11 +116,11 @@ def test_what_was_trusted_is_removed_after_the_platform_is_gone(
     machine: Machine,
 ) -> None:
     machine.authority()
-    place = database(machine.person / ".pki/nssdb")
+    path = database(machine.person / ".pki/nssdb")
     machine.leyden("trust")
     machine.root.unlink()
     assert machine.leyden("untrust", "nodes.localhost").returncode == 0
-    assert names(place) == {}
+    assert names(path) == {}
     assert not (machine.anchors / FILE).exists()
     done = machine.leyden("untrust")
     assert done.returncode == 1
@@ -131,16 +131,16 @@ def test_anothers_root_of_the_same_name_is_not_removed(
     machine: Machine, tmp_path: Path
 ) -> None:
     machine.authority()
-    place = database(machine.person / ".pki/nssdb")
+    path = database(machine.person / ".pki/nssdb")
     machine.leyden("trust")
     other = Machine(tmp_path / "other")
     other.folder.mkdir()
     other.authority()
-    certutil(place, "-D", "-n", NAME)
-    certutil(place, "-A", "-t", "C,,", "-n", NAME, "-i", str(other.root))
+    certutil(path, "-D", "-n", NAME)
+    certutil(path, "-A", "-t", "C,,", "-n", NAME, "-i", str(other.root))
     (machine.anchors / FILE).write_bytes(other.root.read_bytes())
     assert machine.leyden("untrust").returncode == 0
-    assert names(place) == {NAME: "C,,"}
+    assert names(path) == {NAME: "C,,"}
     assert (machine.anchors / FILE).exists()
 
 
@@ -149,21 +149,21 @@ def test_a_store_that_cannot_be_written_fails_and_the_others_do_not(
 ) -> None:
     machine.authority()
     locked = database(machine.person / ".mozilla/firefox/a.default", password="a lamp")
-    place = database(machine.person / ".pki/nssdb")
+    path = database(machine.person / ".pki/nssdb")
     done = machine.leyden("trust")
     assert done.returncode == 1
     assert "primary password" in done.stderr
     assert names(locked) == {}
-    assert names(place) == {NAME: "C,,"}
+    assert names(path) == {NAME: "C,,"}
 
 
 def test_one_imported_by_hand_stays_as_it_was(machine: Machine) -> None:
     machine.authority()
-    place = database(machine.person / ".pki/nssdb")
-    certutil(place, "-A", "-t", "C,,", "-n", "by hand", "-i", str(machine.root))
+    path = database(machine.person / ".pki/nssdb")
+    certutil(path, "-A", "-t", "C,,", "-n", "by hand", "-i", str(machine.root))
     for command in ("trust", "untrust"):
         assert machine.leyden(command, "--store", "browsers").returncode == 0
-        assert names(place) == {"by hand": "C,,"}
+        assert names(path) == {"by hand": "C,,"}
 
 
 def test_it_is_not_run_with_sudo(machine: Machine) -> None:
@@ -176,11 +176,11 @@ def test_it_is_not_run_with_sudo(machine: Machine) -> None:
 
 def test_a_home_from_before_is_refused_with_the_rotation(machine: Machine) -> None:
     machine.authority(scope=None)
-    place = database(machine.person / ".pki/nssdb")
+    path = database(machine.person / ".pki/nssdb")
     done = machine.leyden("trust")
     assert done.returncode == 1
     assert "leyden authority rotate" in done.stderr
-    assert names(place) == {}
+    assert names(path) == {}
     assert not list(machine.anchors.iterdir())
 
 
@@ -188,7 +188,7 @@ def test_where_certutil_is_missing_its_package_is_named(
     machine: Machine, tmp_path: Path
 ) -> None:
     machine.authority()
-    place = database(machine.person / ".pki/nssdb")
+    path = database(machine.person / ".pki/nssdb")
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("unshare", "sh", "mount", "apt-get"):
@@ -197,7 +197,7 @@ def test_where_certutil_is_missing_its_package_is_named(
     done = machine.leyden(*words, PATH=str(programs))
     assert done.returncode == 1
     assert "sudo apt-get install libnss3-tools" in done.stderr
-    assert names(place) == {}
+    assert names(path) == {}
 
 
 def test_a_chromium_that_was_never_started_finds_what_is_made_for_it(

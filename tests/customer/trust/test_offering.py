@@ -77,20 +77,20 @@ def at_a_terminal(machine: Machine, typed: bytes, *, seconds: float) -> str:
 
 
 def test_a_yes_trusts_it_and_it_is_not_asked_again(machine: Machine) -> None:
-    place = database(machine.person / ".pki/nssdb")
+    path = database(machine.person / ".pki/nssdb")
     said = at_a_terminal(machine, b"y\n", seconds=90)
     assert "trusted" in said
     assert "goes on" in said
-    assert names(place) == {"Leyden nodes.localhost": "C,,"}
+    assert names(path) == {"Leyden nodes.localhost": "C,,"}
     assert "[y/N]" not in at_a_terminal(machine, b"", seconds=90)
 
 
 def test_a_no_and_no_answer_change_nothing(machine: Machine) -> None:
-    place = database(machine.person / ".pki/nssdb")
+    path = database(machine.person / ".pki/nssdb")
     for typed in (b"n\n", b"\n"):
         assert "goes on" in at_a_terminal(machine, typed, seconds=90)
     assert "goes on" in at_a_terminal(machine, b"", seconds=0.5)
-    assert names(place) == {}
+    assert names(path) == {}
 
 
 def test_where_there_is_no_terminal_nobody_is_asked(machine: Machine) -> None:

@@ -18,11 +18,11 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from leyden.customer.trust import fetching
-from leyden.customer.trust.root import Remembered, check_time, is_fingerprint, read
+from leyden.customer.trust.root import TrustedRoots, check_time, is_fingerprint, read
 from leyden.customer.trusting import trust, untrust
 from leyden.errors import LeydenError, SetupError
 from leyden.nodes.certificates.authority import Authority, open_or_create
-from leyden.nodes.certificates.constraints import Scope, scope
+from leyden.nodes.certificates.constraints import CertificateScope, scope
 from leyden.nodes.certificates.keys import new_key
 
 NOW = datetime.now(UTC)
@@ -63,10 +63,13 @@ def test_a_root_of_ours_shows_its_names_and_its_fingerprint(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "permitted",
-    [Scope(("com",), ("127.0.0.1",)), Scope(("nodes.test", "dev"))],
+    [
+        CertificateScope(("com",), ("127.0.0.1",)),
+        CertificateScope(("nodes.test", "dev")),
+    ],
     ids=str,
 )
-def test_a_root_for_everybodys_names_is_refused(permitted: Scope) -> None:
+def test_a_root_for_everybodys_names_is_refused(permitted: CertificateScope) -> None:
     with pytest.raises(SetupError, match="all names below"):
         read(forged(*permitted.extensions()))
 
@@ -118,7 +121,7 @@ def test_a_fingerprint_is_read_as_people_write_it(tmp_path: Path) -> None:
 
 
 def test_what_was_trusted_is_remembered_one_of_a_name(tmp_path: Path) -> None:
-    remembered = Remembered(tmp_path)
+    remembered = TrustedRoots(tmp_path)
     first, second = (
         read(open_or_create(tmp_path / name, now=NOW, scope=OURS).root_pem)
         for name in "ab"
@@ -196,7 +199,7 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "person"
 
 
-def asked(*words: str, typed: str = "") -> tuple[int, str]:
+def run_trust(*words: str, typed: str = "") -> tuple[int, str]:
     """Run `leyden trust` on no store at all; return its code and what it said."""
     done = CliRunner().invoke(
         trust, [*words, "--store", "browsers"], input=typed or None
@@ -214,7 +217,7 @@ def test_a_root_from_elsewhere_comes_over_tls_that_proves_nothing(
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(path)
     with platform(authority.root_pem, tls) as url:
-        code, said = asked("--from", url, "--fingerprint", authority.fingerprint)
+        code, said = run_trust("--from", url, "--fingerprint", authority.fingerprint)
     assert code == 0, said
     assert str(OURS) in said
     assert list(person.rglob("*.pem"))
@@ -224,34 +227,34 @@ def test_another_fingerprint_changes_nothing(
     authority: Authority, person: Path
 ) -> None:
     with platform(authority.root_pem) as url:
-        code, said = asked("--from", url, "--fingerprint", "AB" * 32)
+        code, said = run_trust("--from", url, "--fingerprint", "AB" * 32)
     assert code == 1
     assert "Nothing was changed" in said
     assert not list(person.rglob("*.pem"))
 
 
 @pytest.mark.parametrize(
-    ("typed", "kept"), [("y\n", True), ("n\n", False), ("", False)]
+    ("typed", "is_stored"), [("y\n", True), ("n\n", False), ("", False)]
 )
 def test_without_a_fingerprint_somebody_is_asked(
-    authority: Authority, person: Path, typed: str, *, kept: bool
+    authority: Authority, person: Path, typed: str, *, is_stored: bool
 ) -> None:
     with platform(authority.root_pem) as url:
-        code, said = asked("--from", url, typed=typed)
+        code, said = run_trust("--from", url, typed=typed)
     assert authority.fingerprint in said
     assert "outside of this connection" in said
-    assert (code == 0) is kept
-    assert bool(list(person.rglob("*.pem"))) is kept
+    assert (code == 0) is is_stored
+    assert bool(list(person.rglob("*.pem"))) is is_stored
 
 
 def test_a_file_that_was_copied_is_asked_for_too(
     authority: Authority, person: Path, tmp_path: Path
 ) -> None:
     file = str(tmp_path / "authority" / "root.pem")
-    assert asked("--file", file)[0] == 1
+    assert run_trust("--file", file)[0] == 1
     assert not list(person.rglob("*.pem"))
-    assert asked("--file", file, "--fingerprint", authority.fingerprint)[0] == 0
-    assert asked("--file", file, "--from", "https://a.example")[0] == 2
+    assert run_trust("--file", file, "--fingerprint", authority.fingerprint)[0] == 0
+    assert run_trust("--file", file, "--from", "https://a.example")[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -272,11 +275,11 @@ def test_elsewhere_than_on_linux_the_commands_are_printed_and_nothing_is_changed
 ) -> None:
     file = str(tmp_path / "authority" / "root.pem")
     monkeypatch.setattr(sys, "platform", platform)
-    code, said = asked("--file", file, "--fingerprint", authority.fingerprint)
+    code, said = run_trust("--file", file, "--fingerprint", authority.fingerprint)
     assert (code, "Nothing was changed" in said) == (1, True)
-    (kept,) = person.rglob("*.pem")
+    (stored,) = person.rglob("*.pem")
     assert does in said
-    assert f'"{kept}"' in said
+    assert f'"{stored}"' in said
     assert undoes in said
     done = CliRunner().invoke(untrust, [])
     assert (done.exit_code, f"yourself:\n\n  {undoes}" in done.output) == (1, True)
@@ -287,7 +290,7 @@ def test_a_root_without_constraints_is_refused_whatever_its_fingerprint(
 ) -> None:
     other = open_or_create(tmp_path / "other", now=NOW)
     with platform(other.root_pem) as url:
-        code, said = asked("--from", url, "--fingerprint", other.fingerprint)
+        code, said = run_trust("--from", url, "--fingerprint", other.fingerprint)
     assert code == 1
     assert "any name on the internet" in said
     assert not list(person.rglob("*.pem"))
@@ -295,11 +298,11 @@ def test_a_root_without_constraints_is_refused_whatever_its_fingerprint(
 
 def test_an_address_that_is_no_platform_is_said(person: Path) -> None:
     with platform(b"") as url:
-        code, said = asked("--from", f"{url}", "--fingerprint", "AB" * 32)
+        code, said = run_trust("--from", f"{url}", "--fingerprint", "AB" * 32)
         assert (code, "not the root certificate" in said) == (1, True)
-    code, said = asked("--from", url)
+    code, said = run_trust("--from", url)
     assert code == 1
     assert "does not respond" in said
     with platform(b"A" * 100_000) as url:
-        assert "check that this is the URL of a platform" in asked("--from", url)[1]
+        assert "check that this is the URL of a platform" in run_trust("--from", url)[1]
     assert not list(person.rglob("*.pem"))

@@ -77,10 +77,10 @@ async def test_events_come_oldest_first_with_a_cursor_to_go_on(
 async def test_the_first_events_are_of_the_keys_themselves(
     alice: Caller, bob: Caller, charlie: Caller
 ) -> None:
-    told = (await bob.get("/events")).json()["events"]
-    assert [each["type"] for each in told] == ["key.created", "key.created"]
-    assert told[0]["data"].keys() == TYPES["key.created"].example.keys()
-    assert (await alice.get("/events")).json()["events"] == told
+    body = (await bob.get("/events")).json()["events"]
+    assert [each["type"] for each in body] == ["key.created", "key.created"]
+    assert body[0]["data"].keys() == TYPES["key.created"].example.keys()
+    assert (await alice.get("/events")).json()["events"] == body
     theirs = (await charlie.get("/events")).json()["events"]
     assert {each["organization_id"] for each in theirs} == {charlie.organization_id}
 
@@ -99,10 +99,10 @@ async def test_a_key_sees_what_its_scopes_are_about(
             actor="test",
         )
         caller = Caller(api, text, alice.organization_id)
-        seen = (await caller.get(f"/events?after={start}")).json()
-        assert [each["type"] for each in seen["events"]] == [kind]
+        body = (await caller.get(f"/events?after={start}")).json()
+        assert [each["type"] for each in body["events"]] == [kind]
         # Its cursor is past what it does not see.
-        rest = (await caller.get(f"/events?after={seen['cursor']}")).json()
+        rest = (await caller.get(f"/events?after={body['cursor']}")).json()
         assert rest["events"] == []
         other = next(each for each in SCOPED.values() if each != kind)
         answer = await caller.get(f"/events?type={other}")
@@ -180,7 +180,7 @@ async def test_foreign_future_and_expired_cursors_are_refused(
     await tell(platform.database, alice, "order.paid", number=3)
     async with platform.database.transaction() as tx:
         own = alice.organization_id
-        await tx.events.delete(own, before=NOW + timedelta(1), most=100)
+        await tx.events.delete(own, before=NOW + timedelta(1), limit=100)
     for headers in ({}, {"accept": "text/event-stream"}):
         refused = await alice.get(f"/events?after={start}", **headers)
         assert refused.status == 410
@@ -310,7 +310,7 @@ async def test_one_reader_of_an_organization_reads_in_a_pass_of_the_loop(
 ) -> None:
     passes, finished, read, many = [0], [0], log.read, 12
 
-    async def noting(*given: Any, **named: Any) -> log.Part:
+    async def noting(*given: Any, **named: Any) -> log.LogPart:
         passes[-1] += 1
         part = await read(*given, **named)
         finished[0] += 1

@@ -194,9 +194,9 @@ async def test_a_key_with_less_scope_sees_nothing_of_what_was_sent_before(
         assert (await alice.post(f"{one}/test", {"type": kind})).status == 200
     assert (await alice.post(one, {"types": ["node.failed"]})).status == 200
     less = await with_less_scope(alice, platform)
-    seen = (await less.get(f"{one}/deliveries?limit=2")).json()["deliveries"]
-    assert [each["type"] for each in seen] == ["node.failed", "node.failed"]
-    assert all(len(each["attempts"]) == 1 for each in seen)
+    body = (await less.get(f"{one}/deliveries?limit=2")).json()["deliveries"]
+    assert [each["type"] for each in body] == ["node.failed", "node.failed"]
+    assert all(len(each["attempts"]) == 1 for each in body)
     every = (await alice.get(f"{one}/deliveries")).json()["deliveries"]
     assert [each["type"] for each in every][1] == "order.paid"
     again = f"{one}/deliveries/{every[1]['delivery_id']}/redeliver"

@@ -129,8 +129,8 @@ async def test_everything_since_an_event_is_sent_again(
     first, *rest = [json.loads(each.body) for each in sender.received]
     shown = (await alice.get(page)).text
     assert f"{page}/resend?after={first['id']}" in shown
-    asked = await alice.get(f"{page}/resend?after={first['id']}")
-    assert (asked.status, f'value="{first["id"]}"' in asked.text) == (200, True)
+    answer = await alice.get(f"{page}/resend?after={first['id']}")
+    assert (answer.status, f'value="{first["id"]}"' in answer.text) == (200, True)
     again = await alice.submit(f"{page}/resend", {"after": first["id"]})
     assert again.location == f"{page}?done=resent"
     await send(platform)

@@ -11,7 +11,7 @@ from leyden.base.database.stores import Stores
 from leyden.base.rules.times import utc_now
 from leyden.errors import Expired, Malformed
 from leyden.events import log
-from leyden.events.rows.events import Page, event_of
+from leyden.events.rows.events import EventPage, event_of
 from leyden.events.rows.subscriptions import SUBSCRIPTIONS, Subscription
 from leyden.events.rules import cursors
 from leyden.events.rules.cursors import Cursor
@@ -54,12 +54,12 @@ async def tell(db: Database, *events: Event, now: datetime) -> None:
         tx.events.add(*events, at=now)
 
 
-async def whole(reader: Stores, team: str) -> Page:
-    return await reader.events.page(team, ALL, after=0, until=10**6, most=10**6)
+async def whole_log(reader: Stores, team: str) -> EventPage:
+    return await reader.events.page(team, ALL, after=0, until=10**6, limit=10**6)
 
 
 async def numbers(reader: Stores, team: str) -> list[int]:
-    return [event_of(row).number for row in (await whole(reader, team)).rows]
+    return [event_of(row).number for row in (await whole_log(reader, team)).rows]
 
 
 async def test_events_are_numbered_without_gaps_in_the_order_of_their_adding(
@@ -69,17 +69,17 @@ async def test_events_are_numbered_without_gaps_in_the_order_of_their_adding(
         tx.events.add(event("b", 1), event("a", 2), at=now)
         tx.events.add(event("b", 3), at=now)
     await tell(db, event("b", 4), now=now)
-    page = await whole(db.reader, "b")
+    page = await whole_log(db.reader, "b")
     assert (page.first, page.last) == (1, 3)
-    told = [event_of(row) for row in page.rows]
-    assert [(each.number, bytes(each.data)) for each in told] == [
+    answer = [event_of(row) for row in page.rows]
+    assert [(each.number, bytes(each.data)) for each in answer] == [
         (1, b'{"key_id":"1"}'),
         (2, b'{"key_id":"3"}'),
         (3, b'{"key_id":"4"}'),
     ]
-    assert [each.created for each in told] == [now] * 3
+    assert [each.created for each in answer] == [now] * 3
     assert await numbers(db.reader, "a") == [1]
-    assert await whole(db.reader, "nobody") == Page(1, 0, [])
+    assert await whole_log(db.reader, "nobody") == EventPage(1, 0, [])
 
 
 async def test_several_logs_are_locked_in_the_order_of_their_ids(
@@ -146,7 +146,7 @@ async def test_what_is_rolled_back_takes_no_number(db: Database, now: datetime) 
             raise ZeroDivisionError
     await tell(db, event("a", 3), now=now)
     assert await numbers(db.reader, "a") == [1, 2]
-    rows = (await whole(db.reader, "a")).rows
+    rows = (await whole_log(db.reader, "a")).rows
     assert b"2" not in bytes(event_of(rows[1]).data)
 
 
@@ -156,31 +156,31 @@ async def test_a_reader_by_cursor_misses_nothing_while_many_write_at_once(
     """Numbers given out before the commit would be seen out of order here."""
     teams = [f"team {number}" for number in range(6)]
     writers, rounds = 12, 8
-    luck = random.Random(21)  # noqa: S311  it only mixes
+    jitter = random.Random(21)  # noqa: S311  it only mixes
     other = await open_database(database_url)  # of another process, as it were
     written = asyncio.Event()
 
     async def write(number: int) -> None:
         database = db if number % 2 else other
         for _ in range(rounds):
-            some = luck.choices(teams, k=luck.randint(1, 4))
+            some = jitter.choices(teams, k=jitter.randint(1, 4))
             async with database.transaction() as tx:
                 tx.events.add(*(event(team, number) for team in some), at=utc_now())
                 # A transaction that goes on for longer than those that begin later.
-                for _ in range(luck.randint(0, 3)):
+                for _ in range(jitter.randint(0, 3)):
                     await tx.accounts.reach()
                     await asyncio.sleep(0)
 
     async def read(team: str) -> list[int]:
-        seen: list[int] = []
+        counts: list[int] = []
         cursor: Cursor | None = None
         while True:
             ended = written.is_set()
-            part = await log.read(db.reader, team, ALL, after=cursor, most=3)
+            part = await log.read(db.reader, team, ALL, after=cursor, limit=3)
             cursor = part.cursor
-            seen += [each.number for each in part.events]
+            counts += [each.number for each in part.events]
             if ended and not part.events:
-                return seen
+                return counts
             await asyncio.sleep(0)
 
     async def write_all() -> None:
@@ -191,8 +191,8 @@ async def test_a_reader_by_cursor_misses_nothing_while_many_write_at_once(
     read_by_team = await asyncio.gather(*map(read, teams))
     await writing
     await other.close()
-    for team, seen in zip(teams, read_by_team, strict=True):
-        assert seen == list(range(1, len(seen) + 1)), team
+    for team, found in zip(teams, read_by_team, strict=True):
+        assert found == list(range(1, len(found) + 1)), team
     assert sum(map(len, read_by_team)) >= writers * rounds
 
 
@@ -201,29 +201,29 @@ async def test_events_of_some_types_are_found_across_many_others(
 ) -> None:
     quiet = [event("a", kind=NODE) for _ in range(1_100)]
     await tell(db, event("a", 1), *quiet, event("a", 2), *quiet[:3], now=now)
-    found = await log.read(db.reader, "a", {KEY}, after=None, most=10)
+    found = await log.read(db.reader, "a", {KEY}, after=None, limit=10)
     assert [each.number for each in found.events] == [1]
     assert found.has_more
-    found = await log.read(db.reader, "a", {KEY}, after=found.cursor, most=10)
+    found = await log.read(db.reader, "a", {KEY}, after=found.cursor, limit=10)
     assert [each.number for each in found.events] == [1_102]
     assert (found.cursor.number, found.has_more) == (1_105, False)
-    again = await log.read(db.reader, "a", {KEY}, after=found.cursor, most=10)
+    again = await log.read(db.reader, "a", {KEY}, after=found.cursor, limit=10)
     assert (again.events, again.cursor) == ([], found.cursor)
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 4])
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
 async def test_pages_of_each_size_hold_all_events_once(
-    db: Database, now: datetime, most: int
+    db: Database, now: datetime, limit: int
 ) -> None:
     kinds = [KEY, NODE, NODE, KEY, KEY, KEY, NODE]
     await tell(db, *(event("a", kind=kind) for kind in kinds), now=now)
-    seen, cursor, has_more = list[int](), None, True
+    found, cursor, has_more = list[int](), None, True
     while has_more:
-        part = await log.read(db.reader, "a", {KEY}, after=cursor, most=most)
-        assert len(part.events) <= most
-        seen += [each.number for each in part.events]
+        part = await log.read(db.reader, "a", {KEY}, after=cursor, limit=limit)
+        assert len(part.events) <= limit
+        found += [each.number for each in part.events]
         cursor, has_more = part.cursor, part.has_more
-    assert seen == [1, 4, 5, 6]
+    assert found == [1, 4, 5, 6]
     assert cursor is not None
     assert cursor.number == 7
 
@@ -239,7 +239,7 @@ async def test_a_cursor_that_is_not_in_the_log_is_refused(
         (Cursor(1, end.tag), "not in the event log"),
     ):
         with pytest.raises(Malformed, match=f"^after: .*{why}"):
-            await log.read(db.reader, "a", ALL, after=cursor, most=10)
+            await log.read(db.reader, "a", ALL, after=cursor, limit=10)
     with pytest.raises(Malformed, match="belongs to another organization"):
         cursors.parse("b", cursors.write("a", end.number, end.tag))
     for text in ("", "2", "evt_", "evt_" + "g" * 32, f"evt_{'0' * 32}\n"):
@@ -252,26 +252,29 @@ async def test_old_events_are_forgotten_and_their_cursors_expire(
 ) -> None:
     old = now - timedelta(days=91)
     await tell(db, *(event("a", number) for number in range(5)), now=old)
-    first = await log.read(db.reader, "a", ALL, after=None, most=2)
+    first = await log.read(db.reader, "a", ALL, after=None, limit=2)
     await tell(db, event("a", 5), now=now)
     await tell(db, event("b", 1), now=old)
     before = now - timedelta(days=90)
-    assert await db.reader.events.with_old_events(before=before, most=10) == ["a"]
+    assert await db.reader.events.with_old_events(before=before, limit=10) == ["a"]
     async with db.transaction() as tx:
-        assert await tx.events.delete("a", before=before, most=3) == 3
+        assert await tx.events.delete("a", before=before, limit=3) == 3
     assert await numbers(db.reader, "a") == [4, 5, 6]
     with pytest.raises(Expired, match="were deleted"):
-        await log.read(db.reader, "a", ALL, after=first.cursor, most=10)
-    rest = await log.read(db.reader, "a", ALL, after=None, most=10)
+        await log.read(db.reader, "a", ALL, after=first.cursor, limit=10)
+    rest = await log.read(db.reader, "a", ALL, after=None, limit=10)
     assert [each.number for each in rest.events] == [4, 5, 6]
     async with db.transaction() as tx:
-        assert await tx.events.delete("a", before=now + timedelta(1), most=10) == 2
+        assert await tx.events.delete("a", before=now + timedelta(1), limit=10) == 2
     # The last event of all stays, however old: it is what cursors are known by.
     assert await numbers(db.reader, "a") == [6]
     assert (
-        await db.reader.events.with_old_events(before=now + timedelta(1), most=10) == []
+        await db.reader.events.with_old_events(before=now + timedelta(1), limit=10)
+        == []
     )
-    assert (await log.read(db.reader, "a", ALL, after=rest.cursor, most=9)).events == []
+    assert (
+        await log.read(db.reader, "a", ALL, after=rest.cursor, limit=9)
+    ).events == []
 
 
 async def test_what_is_told_once_is_known(db: Database, now: datetime) -> None:

@@ -10,9 +10,9 @@ from leyden.events.rules.deliveries import (
     QUEUED,
     RETRIES,
     Answer,
+    DeliveryState,
     Message,
     Pause,
-    State,
     Verdict,
     judge,
     next_up,
@@ -27,7 +27,7 @@ def verdict(
     attempt: int = 1,
     age: timedelta = timedelta(days=3),
     failing_since: datetime | None = None,
-    luck: float = 0.5,
+    jitter: float = 0.5,
 ) -> Verdict:
     return judge(
         answer,
@@ -35,17 +35,17 @@ def verdict(
         created=NOON - age,
         now=NOON,
         failing_since=failing_since,
-        luck=luck,
+        jitter=jitter,
     )
 
 
-def wait(answer: Answer, *, attempt: int = 1, luck: float = 0.5) -> float:
-    return (verdict(answer, attempt=attempt, luck=luck).due - NOON).total_seconds()
+def wait(answer: Answer, *, attempt: int = 1, jitter: float = 0.5) -> float:
+    return (verdict(answer, attempt=attempt, jitter=jitter).due - NOON).total_seconds()
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_2xx_is_success(status: int) -> None:
-    assert verdict(Answer(status=status)).state is State.DELIVERED
+    assert verdict(Answer(status=status)).state is DeliveryState.DELIVERED
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_2xx_is_success(status: int) -> None:
     ],
 )
 def test_everything_else_is_tried_again(answer: Answer) -> None:
-    assert verdict(answer).state is State.PENDING
+    assert verdict(answer).state is DeliveryState.PENDING
     assert verdict(answer).pause is None
 
 
@@ -67,7 +67,7 @@ def test_the_waits_grow_as_promised_and_then_it_is_given_up() -> None:
     away = Answer(error="connection refused")
     waits = [wait(away, attempt=n) for n in range(1, 10)]
     assert waits == [5, 30, 120, 600, 3600, 10800, 21600, 43200, 86400]
-    assert verdict(away, attempt=10).state is State.FAILED
+    assert verdict(away, attempt=10).state is DeliveryState.FAILED
 
 
 @pytest.mark.parametrize(
@@ -88,60 +88,68 @@ def test_attempts_that_were_brought_forward_are_added(age: int, next_wait: int) 
     young = timedelta(seconds=age)
     after = verdict(away, attempt=9 if age < 0 else 12, age=young)
     assert (after.state, (after.due - NOON).total_seconds()) == (
-        State.PENDING,
+        DeliveryState.PENDING,
         next_wait,
     )
 
 
 def test_with_a_clock_that_was_set_back_it_is_given_up_all_the_same() -> None:
     away, before = Answer(error="connection refused"), timedelta(seconds=-60)
-    assert verdict(away, attempt=10, age=before).state is State.FAILED
+    assert verdict(away, attempt=10, age=before).state is DeliveryState.FAILED
 
 
-@pytest.mark.parametrize("luck", [0.0, 0.5, 1.0])
-def test_what_nothing_brings_forward_is_tried_ten_times(luck: float) -> None:
+@pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
+def test_what_nothing_brings_forward_is_tried_ten_times(jitter: float) -> None:
     away, age, tried = Answer(error="connection refused"), timedelta(), 0
-    state = State.PENDING
-    while state is State.PENDING:
+    state = DeliveryState.PENDING
+    while state is DeliveryState.PENDING:
         tried += 1
-        after = verdict(away, attempt=tried, age=age, luck=luck)
+        after = verdict(away, attempt=tried, age=age, jitter=jitter)
         state = after.state
         age += after.due - NOON
     assert tried == len(RETRIES) + 1
 
 
 @given(
-    luck=st.floats(0, 1),
+    jitter=st.floats(0, 1),
     attempt=st.integers(1, len(RETRIES)),
     answer=st.sampled_from([Answer(status=500), Answer(error="reset")]),
 )
 def test_a_retry_stays_within_a_tenth_of_its_time(
-    luck: float, attempt: int, answer: Answer
+    jitter: float, attempt: int, answer: Answer
 ) -> None:
     planned = RETRIES[attempt - 1].total_seconds()
-    assert abs(wait(answer, attempt=attempt, luck=luck) - planned) <= planned * 0.1001
+    assert (
+        abs(wait(answer, attempt=attempt, jitter=jitter) - planned) <= planned * 0.1001
+    )
 
 
 def test_a_retry_is_a_tenth_earlier_or_later_at_the_most() -> None:
     away = Answer(error="reset")
-    assert [wait(away, attempt=2, luck=luck) for luck in (0, 0.5, 1)] == [27, 30, 33]
+    assert [wait(away, attempt=2, jitter=jitter) for jitter in (0, 0.5, 1)] == [
+        27,
+        30,
+        33,
+    ]
 
 
 @pytest.mark.parametrize(
     ("answer", "attempt", "then"),
     [
-        (Answer(status=200), 1, Verdict(state=State.DELIVERED, due=NOON)),
+        (Answer(status=200), 1, Verdict(state=DeliveryState.DELIVERED, due=NOON)),
         (
             Answer(status=410),
             1,
-            Verdict(state=State.FAILED, due=NOON, pause=Pause.GONE),
+            Verdict(state=DeliveryState.FAILED, due=NOON, pause=Pause.GONE),
         ),
-        (Answer(status=500), 10, Verdict(state=State.FAILED, due=NOON)),
+        (Answer(status=500), 10, Verdict(state=DeliveryState.FAILED, due=NOON)),
         (
             Answer(status=422),
             1,
             Verdict(
-                state=State.PENDING, due=NOON + timedelta(seconds=5), overtakable=True
+                state=DeliveryState.PENDING,
+                due=NOON + timedelta(seconds=5),
+                overtakable=True,
             ),
         ),
     ],
@@ -156,7 +164,7 @@ def test_the_last_attempt_of_a_tired_receiver_pauses_it_too() -> None:
     last = verdict(
         Answer(status=500), attempt=10, failing_since=NOON - timedelta(days=5)
     )
-    assert last == Verdict(state=State.FAILED, due=NOON, pause=Pause.FAILING)
+    assert last == Verdict(state=DeliveryState.FAILED, due=NOON, pause=Pause.FAILING)
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -198,7 +206,9 @@ def test_five_days_of_failure_pause_the_receiver() -> None:
     assert verdict(away, failing_since=almost).pause is None
     tired = verdict(away, failing_since=NOON - timedelta(days=5))
     assert tired.pause is Pause.FAILING
-    assert tired.state is State.PENDING, "the event waits for the receiver's return"
+    assert tired.state is DeliveryState.PENDING, (
+        "the event waits for the receiver's return"
+    )
     assert verdict(Answer(status=200), failing_since=almost).pause is None
 
 
@@ -209,7 +219,7 @@ def waiting(position: int, due_in: int, *, overtakable: bool = False) -> Message
         type="status",
         body="",
         created=NOON,
-        state=State.PENDING,
+        state=DeliveryState.PENDING,
         due=NOON + timedelta(seconds=due_in),
         attempts=0,
         overtakable=overtakable,

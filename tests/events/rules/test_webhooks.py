@@ -10,7 +10,7 @@ from leyden.errors import Malformed
 from leyden.events.rules.events import TYPES, Data, Event
 from leyden.events.rules.webhooks import (
     ANNOUNCED,
-    Type,
+    WebhookType,
     body,
     of_logged,
     signature_headers,
@@ -30,7 +30,7 @@ def logged(kind: str, **data: str) -> Event:
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "answer"),
     [
         (
             logged("waiting_unlock", status="waiting_unlock"),
@@ -67,11 +67,11 @@ def logged(kind: str, **data: str) -> Event:
     ],
 )
 def test_a_body_has_the_three_fields_of_the_contract(
-    event: Event, told: dict[str, object]
+    event: Event, answer: dict[str, object]
 ) -> None:
     found = of_logged(event)
     assert found is not None
-    assert json.loads(body(*found, api=API)) == told
+    assert json.loads(body(*found, api=API)) == answer
 
 
 def test_the_announced_states_are_those_of_the_contract() -> None:
@@ -95,13 +95,13 @@ def test_nothing_else_of_the_log_is_an_event_of_the_contract() -> None:
 def test_a_log_line_is_cut_and_stays_json() -> None:
     found = of_logged(logged("out_of_order_block", log='"\x00\\' * 1000))
     assert found is not None
-    told = json.loads(body(*found, api=API))
-    assert told["details"]["log"] == ('"\x00\\' * 1000)[:1024]
+    answer = json.loads(body(*found, api=API))
+    assert answer["details"]["log"] == ('"\x00\\' * 1000)[:1024]
 
 
 def test_the_public_library_verifies_the_secret_as_it_is_shown() -> None:
     now = datetime.now(UTC)
-    text = body(Type.STATUS, {"status": "waiting_unlock"}, api=API)
+    text = body(WebhookType.STATUS, {"status": "waiting_unlock"}, api=API)
     headers = signature_headers([SECRET], event_id="msg_tide", sent=now, body=text)
     assert Webhook(SECRET).verify(text, headers)["api"] == API
     assert Webhook(SECRET.encode()).verify(text, headers)["api"] == API
@@ -112,7 +112,7 @@ def test_the_public_library_verifies_the_secret_as_it_is_shown() -> None:
 
 
 def test_after_a_rotation_both_secrets_verify_and_the_new_one_is_shown() -> None:
-    text = body(Type.STATUS, {"status": "stopped"}, api=API)
+    text = body(WebhookType.STATUS, {"status": "stopped"}, api=API)
     headers = signature_headers(
         [SECRET, OLD_SECRET], event_id="msg_tide", sent=datetime.now(UTC), body=text
     )
@@ -122,7 +122,7 @@ def test_after_a_rotation_both_secrets_verify_and_the_new_one_is_shown() -> None
 
 
 def test_a_signature_holds_for_its_body_its_id_and_five_minutes() -> None:
-    text = body(Type.STATUS, {"status": "stopped"}, api=API)
+    text = body(WebhookType.STATUS, {"status": "stopped"}, api=API)
     headers = signature_headers([SECRET], event_id="msg_tide", sent=NOON, body=text)
 
     def holds(
@@ -158,7 +158,7 @@ def test_a_signature_holds_for_its_body_its_id_and_five_minutes() -> None:
 
 
 def test_headers_that_are_missing_are_no_proof() -> None:
-    text = body(Type.STATUS, {"status": "stopped"}, api=API)
+    text = body(WebhookType.STATUS, {"status": "stopped"}, api=API)
     headers = signature_headers([SECRET], event_id="msg_tide", sent=NOON, body=text)
     assert headers["webhook-id"] == "msg_tide"
     assert headers["webhook-timestamp"] == str(int(NOON.timestamp()))
@@ -172,7 +172,7 @@ def test_headers_that_are_missing_are_no_proof() -> None:
 
 
 def test_a_secret_that_is_no_base64_signs_as_it_stands() -> None:
-    text = body(Type.STATUS, {"status": "stopped"}, api=API)
+    text = body(WebhookType.STATUS, {"status": "stopped"}, api=API)
 
     def signatures(secret: str) -> list[str]:
         headers = signature_headers([secret], event_id="msg", sent=NOON, body=text)
@@ -192,6 +192,6 @@ def test_a_test_event_is_one_that_receivers_know() -> None:
 
 
 def test_a_body_is_written_without_spaces() -> None:
-    assert body(Type.STATUS, {"status": "stopped"}, api=API) == (
+    assert body(WebhookType.STATUS, {"status": "stopped"}, api=API) == (
         f'{{"type":"status","details":{{"status":"stopped"}},"api":"{API}"}}'
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leyden.events.rules.deliveries import RETRIES
-from leyden.events.rules.webhooks import Type, body, signature_headers
+from leyden.events.rules.webhooks import WebhookType, body, signature_headers
 
 PAGE = (Path(__file__).parents[3] / "docs" / "webhooks.md").read_text()
 SECRET = "3f" * 32
@@ -24,7 +24,9 @@ def documented() -> Callable[[str, dict[str, str], bytes], bool]:
 def test_the_check_to_copy_takes_ours_and_nothing_else() -> None:
     is_genuine = documented()
     text = body(
-        Type.STATUS, {"status": "waiting_unlock"}, api="harbour-light.example.org"
+        WebhookType.STATUS,
+        {"status": "waiting_unlock"},
+        api="harbour-light.example.org",
     )
     now = datetime.now(UTC)
     headers = signature_headers([SECRET], event_id="msg_tide", sent=now, body=text)
@@ -38,7 +40,7 @@ def test_the_check_to_copy_takes_ours_and_nothing_else() -> None:
 
 
 def test_the_waits_are_those_of_the_schedule() -> None:
-    told = "5 s, 30 s, 2 min, 10 min, 1 h, 3 h, 6 h, 12 h and 24 h"
-    assert told in PAGE
+    text = "5 s, 30 s, 2 min, 10 min, 1 h, 3 h, 6 h, 12 h and 24 h"
+    assert text in PAGE
     seconds = [wait.total_seconds() for wait in RETRIES]
     assert seconds == [5, 30, 120, 600, 3600, 10800, 21600, 43200, 86400]

@@ -223,13 +223,13 @@ def speak_first(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "kept"),
+    ("behaviour", "text"),
     [(endless_body, "10 GB of water. "), (dripping_body, "drip")],
 )
 async def test_an_answer_that_does_not_end_is_cut_and_counts(
     impatient_sender: HttpSender,
     behaviour: Behaviour,
-    kept: str,
+    text: str,
 ) -> None:
     begun = time.monotonic()
     with Receiver(behaviour) as receiver:
@@ -238,7 +238,7 @@ async def test_an_answer_that_does_not_end_is_cut_and_counts(
             again = await line.post(HEADERS, BODY)
         assert receiver.connections == 2, "a connection in that state is not kept"
     assert answer.status == again.status == 200
-    assert answer.excerpt.startswith(kept)
+    assert answer.excerpt.startswith(text)
     assert len(answer.excerpt) <= 2048
     assert time.monotonic() - begun < 30
 

@@ -14,7 +14,7 @@ from leyden.errors import Malformed, SetupError
 from leyden.events.dispatchers import Dispatcher
 from leyden.events.rules.deliveries import PATIENCE, RETRIES
 from leyden.events.rules.webhook_urls import USUAL, check
-from leyden.events.wiring.dispatcher import allowed, dispatcher_of
+from leyden.events.wiring.dispatcher import allowed, make_dispatcher
 from tests.authority import Authority
 from tests.conftest import NOW
 
@@ -22,7 +22,7 @@ from tests.conftest import NOW
 @pytest.fixture
 def dispatcher(sqlite_db: Database, sealer: Sealer) -> Any:
     def make(**given: Any) -> Dispatcher:
-        return dispatcher_of(
+        return make_dispatcher(
             Platform(
                 settings=Settings(**given),
                 database=sqlite_db,
@@ -38,7 +38,7 @@ async def test_the_defaults_are_what_was_decided(dispatcher: Any) -> None:
     rules = dispatcher().rules
     assert (rules.retries, rules.patience) == (RETRIES, PATIENCE)
     assert rules.old_secret_signs == timedelta(days=1)
-    assert rules.kept == timedelta(days=30)
+    assert rules.keeps_deliveries == timedelta(days=30)
     assert allowed(Settings()) == USUAL
 
 

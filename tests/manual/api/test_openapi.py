@@ -40,9 +40,9 @@ from leyden.base.rules.units import Sats
 from leyden.base.settings import Settings
 from leyden.channels import orders
 from leyden.channels.rules.pricing import Channel
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.channels.tickets.simulated import SimulatedMarket
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden.events.dispatchers import Dispatcher
 from leyden.events.tails import Tails
 from leyden.manual.openapi import document
@@ -119,7 +119,7 @@ async def platform_of(
     database: Database, sealer: Sealer, fleet_harness: FleetHarness
 ) -> Any:
     """Return everything that endpoints need, with fakes for what is outside."""
-    shop = Shop(
+    channels = ChannelServices(
         database=database,
         sealer=sealer,
         payments=FakePayments(),
@@ -137,7 +137,7 @@ async def platform_of(
         clock=utc_now,
         tails=Tails(database),
         fleet=fleet_harness.fleet,
-        shop=shop,
+        channels=channels,
         dispatcher=dispatcher,
     )
 
@@ -157,9 +157,9 @@ async def furnish(
     )
     node = await fleet_harness.running(organization_id=made.id)
     doomed = await fleet_harness.running(organization_id=made.id, name="doomed light")
-    assert platform.shop is not None
+    assert platform.channels is not None
     await orders.create(
-        platform.shop,
+        platform.channels,
         made.id,
         ORDER,
         Channel(capacity=Sats(1_000_000)),
@@ -188,12 +188,12 @@ def world(
             database, sealer, open_or_create(folder / "ca", now=utc_now())
         )
         async with platform_of(database, sealer, fleet_harness) as platform:
-            told = await furnish(platform, fleet_harness)
+            answer = await furnish(platform, fleet_harness)
             listeners = bind("127.0.0.1", 0)
             url = f"http://127.0.0.1:{listeners[0].getsockname()[1]}"
             public = Public(platform, Api(platform, OPERATIONS), version="0")
             async with serving(public, listeners, grace_s=1):
-                found.append(World(url, *told))
+                found.append(World(url, *answer))
                 ready.set()
                 await stop.wait()
         await fleet_harness.watching.close()
@@ -244,8 +244,8 @@ def is_wrong_inside(case: Any) -> bool:
     """Return whether the body breaks its schema; paths and keys are set right above."""
     parts = case.meta.components if case.meta else {}
     return any(
-        place == ParameterLocation.BODY and part.mode.is_negative
-        for place, part in parts.items()
+        position == ParameterLocation.BODY and part.mode.is_negative
+        for position, part in parts.items()
     )
 
 

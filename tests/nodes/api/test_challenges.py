@@ -22,8 +22,8 @@ def caller(request: pytest.FixtureRequest, platform: Platform) -> Caller:
     public = Public(
         platform, Api(platform, OPERATIONS), version="0.1.0", challenges=challenges
     )
-    asked = challenges if request.param == "alone" else public
-    return Caller(asked, None, "")  # type: ignore[arg-type]
+    requested = challenges if request.param == "alone" else public
+    return Caller(requested, None, "")  # type: ignore[arg-type]
 
 
 async def test_the_answer_is_the_question_and_our_thumbprint(caller: Caller) -> None:
@@ -35,7 +35,7 @@ async def test_the_answer_is_the_question_and_our_thumbprint(caller: Caller) -> 
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "text",
     [
         "",
         "short",
@@ -49,8 +49,8 @@ async def test_the_answer_is_the_question_and_our_thumbprint(caller: Caller) -> 
         "Ａ" * 40,  # noqa: RUF001  full-width
     ],
 )
-async def test_what_is_no_question_is_not_found(caller: Caller, asked: str) -> None:
-    answer = await caller.get(f"{WELL_KNOWN}/{asked}")
+async def test_what_is_no_question_is_not_found(caller: Caller, text: str) -> None:
+    answer = await caller.get(f"{WELL_KNOWN}/{text}")
     assert (answer.status, answer.json()) == (404, {"message": "not found"})
 
 

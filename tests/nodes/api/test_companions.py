@@ -24,14 +24,14 @@ from leyden.nodes.certificates.authority import Authority, open_or_create
 from leyden.nodes.housekeeping import found_in_clear
 from leyden.nodes.rules.log_positions import LogPosition
 from leyden.nodes.rules.nodes import Action, Node
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from leyden.nodes.runtimes.base import Usage
 from leyden.nodes.runtimes.kubernetes import manifests
-from leyden.nodes.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.nodes.runtimes.kubernetes.node_files import KubernetesNodeFiles
 from leyden.nodes.runtimes.kubernetes.tokens import Tokens
 from leyden.values import replace
 from tests.conftest import NOW
-from tests.events.told import types_told
+from tests.events.stored_events import stored_types
 from tests.nodes.fleet_harness import HARBOUR, FleetHarness
 from tests.nodes.runtimes.stand_in_cluster import NAMESPACE, StandInCluster
 
@@ -42,7 +42,7 @@ BLOCKS = (
 RUN = "0123456789abcdef"
 EMPTY = {"run": RUN, "macaroons_removed": 0, "disk": 0, "height": 0}
 OF_THE_POD = "of the pod"
-TOO_LONG = base64.b64encode(bytes(home_reports.MOST_TAIL + 1)).decode()
+TOO_LONG = base64.b64encode(bytes(home_reports.MAX_TAIL + 1)).decode()
 START: dict[str, Any] = {"inode": 7, "offset": 0, "head": ""}
 
 
@@ -99,7 +99,7 @@ class Port:
             await self.reader.backups.latest_channels(node.id)
         return (
             await self.reader.node_reports.find(node.id) is None
-            and await self.reader.log_places.find(node.id) is None
+            and await self.reader.log_positions.find(node.id) is None
             and await found_in_clear(self.fleet_harness.fleet, HARBOUR, node.id) == []
         )
 
@@ -162,22 +162,22 @@ async def test_what_a_companion_reports_is_kept(port: Port, node: Node) -> None:
     assert (await port.post(node, {**report, **tail}))[0] == 200
     assert (await port.post(node, report))[0] == 200
     assert await reported.log_tail(node.id) == b"the last words\n"
-    told = await reported.usage(node.id)
-    assert told == Usage(disk=812, height=9)
+    answer = await reported.usage(node.id)
+    assert answer == Usage(disk=812, height=9)
 
 
 async def test_the_nodes_public_key_is_kept_as_it_was_last_reported(
     port: Port, node: Node
 ) -> None:
     keys = port.reader.node_keys
-    for public_key, kept in (
+    for public_key, stored in (
         ("", ""),
         ("02" + "ab" * 32, "02" + "ab" * 32),
         ("", "02" + "ab" * 32),  # a companion that began anew has not read it yet
         ("03" + "cd" * 32, "03" + "cd" * 32),  # a wallet from another seed
     ):
         assert (await port.post(node, {**EMPTY, "public_key": public_key}))[0] == 200
-        assert await keys.find(node.id) == kept
+        assert await keys.find(node.id) == stored
 
 
 @pytest.mark.parametrize("public_key", ["02" + "AB" * 32, "04" + "ab" * 32, "02ab"])
@@ -194,19 +194,19 @@ async def test_a_backup_of_channels_is_missed_only_where_none_was_reported(
     port: Port, node: Node, *, reported: bool
 ) -> None:
     fleet_harness = port.fleet_harness
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     node = await port.reader.nodes.get(node.id)
     if reported:
         assert (await port.post(node, with_backup(b"two channels")))[0] == 200
     async with port.cluster.api() as api:
-        homes = KubernetesHomes(api, home_reports.Reported(port.reader))
-        watch = BackupWatch(replace(fleet_harness.fleet, homes=homes))
+        homes = KubernetesNodeFiles(api, home_reports.Reported(port.reader))
+        watch = BackupWatch(replace(fleet_harness.fleet, node_files=homes))
         await watch.check(node)
         fleet_harness.now += timedelta(hours=1)
         await watch.check(node)
-    told = await types_told(fleet_harness.fleet.database, HARBOUR)
-    missed = [kind for kind in told if kind.startswith("backup.")]
+    types = await stored_types(fleet_harness.fleet.database, HARBOUR)
+    missed = [kind for kind in types if kind.startswith("backup.")]
     assert missed == ([] if reported else ["backup.missing"])
 
 
@@ -253,18 +253,18 @@ async def test_lines_of_the_log_are_announced_once(port: Port, node: Node) -> No
     for _ in range(2):  # the answer to the first was lost, say
         answer = {"log": {**START, "offset": 90}}
         assert await port.post(node, first) == (200, answer)
-    told = await types_told(port.fleet_harness.fleet.database, HARBOUR)
-    assert told.count("node.out_of_order_block") == 1
-    kept = await port.reader.log_places.find(node.id)
-    assert kept is not None
-    assert kept.position == LogPosition(7, 90, b"", 0)
+    types = await stored_types(port.fleet_harness.fleet.database, HARBOUR)
+    assert types.count("node.out_of_order_block") == 1
+    log_place = await port.reader.log_positions.find(node.id)
+    assert log_place is not None
+    assert log_place.position == LogPosition(7, 90, b"", 0)
     # It goes on from there, and from nowhere else.
     elsewhere = with_lines({**START, "offset": 11}, 120, BLOCKS)
     assert await port.post(node, elsewhere) == (200, answer)
     on = with_lines(answer["log"], 120)
     assert (await port.post(node, on))[1]["log"]["offset"] == 120
-    told = await types_told(port.fleet_harness.fleet.database, HARBOUR)
-    assert told.count("node.out_of_order_block") == 1
+    types = await stored_types(port.fleet_harness.fleet.database, HARBOUR)
+    assert types.count("node.out_of_order_block") == 1
 
 
 async def test_the_last_report_of_a_pod_that_ends_is_taken(

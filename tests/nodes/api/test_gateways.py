@@ -25,8 +25,8 @@ from leyden.errors import SetupError
 from leyden.nodes import commands
 from leyden.nodes.api.gateways import PATH, Gateways
 from leyden.nodes.certificates.authority import open_or_create
-from leyden.nodes.certificates.constraints import Scope
-from leyden.nodes.fleet import Ports
+from leyden.nodes.certificates.constraints import CertificateScope
+from leyden.nodes.fleet import GatewayPorts
 from leyden.nodes.gateway.discovery import DiscoveryGateway
 from leyden.nodes.gateway.supervisor import Supervisor, program
 from leyden.nodes.routes import Routes
@@ -67,30 +67,32 @@ class Control:
             clock=self.clock,
             fleet=self.fleet_harness.fleet,
         )
-        told = gateways.far_gateway(self.given)
-        asked = None
-        if told is not None:
-            asked = Gateways(told, failures_per_minute=3, patience_s=5)
+        answer = gateways.far_gateway(self.given)
+        request = None
+        if answer is not None:
+            request = Gateways(answer, failures_per_minute=3, patience_s=5)
         api = Api(platform, OPERATIONS)
-        public = Public(platform, api, version="0", gateways=asked)
-        following = asyncio.create_task(_follow(self.fleet_harness, told))
+        public = Public(platform, api, version="0", gateways=request)
+        following = asyncio.create_task(_follow(self.fleet_harness, answer))
         sockets = bind("127.0.0.1", self.given.api_port)
         async with (
             serving(public, sockets, grace_s=20),
-            listeners.routes(platform, asked),
+            listeners.routes(platform, request),
         ):
             try:
                 yield
             finally:
-                if asked is not None:
-                    asked.close()
+                if request is not None:
+                    request.close()
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
 
 
-async def _follow(fleet_harness: FleetHarness, told: DiscoveryGateway | None) -> None:
-    if told is not None:
-        await Routes(fleet_harness.fleet, told).follow()
+async def _follow(
+    fleet_harness: FleetHarness, discovery_gateway: DiscoveryGateway | None
+) -> None:
+    if discovery_gateway is not None:
+        await Routes(fleet_harness.fleet, discovery_gateway).follow()
 
 
 @pytest.fixture
@@ -127,7 +129,7 @@ async def control(
     await made.down()
 
 
-def asked(**changes: Any) -> dict[str, Any]:
+def discovery_request(**changes: Any) -> dict[str, Any]:
     node = {"id": "gateway 1", "metadata": {"token": TOKEN}}
     return {"node": node, "version_info": "", **changes}
 
@@ -174,7 +176,8 @@ async def test_a_far_gateway_lets_in_whom_the_whitelist_names_with_and_without_u
         fleet_harness.fleet = replace(
             fleet_harness.fleet,
             rules=replace(
-                fleet_harness.fleet.rules, ports=Ports(node_rest=lnd.address.port)
+                fleet_harness.fleet.rules,
+                ports=GatewayPorts(node_rest=lnd.address.port),
             ),
         )
         await control.down()
@@ -213,7 +216,9 @@ async def test_a_far_gateway_gets_its_routes_over_tls_when_they_have_a_port(
     port = free_port()
     served = replace(given, home=str(tmp_path / "home"), gateway_routes_port=port)
     open_or_create(
-        served.home_path / "authority", now=now, scope=Scope((given.nodes_domain,))
+        served.home_path / "authority",
+        now=now,
+        scope=CertificateScope((given.nodes_domain,)),
     )
     given = replace(
         given,
@@ -226,7 +231,7 @@ async def test_a_far_gateway_gets_its_routes_over_tls_when_they_have_a_port(
         lnd = await stack.enter_async_context(
             echo_node(node.api_endpoint, tmp_path, now, host=node.host)
         )
-        ports = Ports(node_rest=lnd.address.port)
+        ports = GatewayPorts(node_rest=lnd.address.port)
         rules = replace(fleet_harness.fleet.rules, ports=ports)
         fleet_harness.fleet = replace(fleet_harness.fleet, rules=rules)
         control = Control(fleet_harness, served, clock=lambda: now)
@@ -252,10 +257,10 @@ async def test_a_far_gateway_gets_its_routes_over_tls_when_they_have_a_port(
 async def test_one_that_waits_is_answered_when_we_stop(
     control: Control, given: Settings
 ) -> None:
-    status, first = await post(given, asked())
+    status, first = await post(given, discovery_request())
     assert status == 200
     has = json.loads(first)["version_info"]
-    waiting = asyncio.create_task(post(given, asked(version_info=has)))
+    waiting = asyncio.create_task(post(given, discovery_request(version_info=has)))
     await asyncio.sleep(0.2)  # so that it waits; if not yet, the test is as true
     async with asyncio.timeout(3):
         await control.down()
@@ -265,23 +270,33 @@ async def test_one_that_waits_is_answered_when_we_stop(
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        (asked(node={"id": "gateway 1", "metadata": {"token": "guessed"}}), 401),
-        (asked(node={"id": "gateway 1"}), 401),
+        (
+            discovery_request(
+                node={"id": "gateway 1", "metadata": {"token": "guessed"}}
+            ),
+            401,
+        ),
+        (discovery_request(node={"id": "gateway 1"}), 401),
         ({}, 401),
         (b"", 401),
         (b"[]", 401),
         (b"\xff", 401),
         (DEEP, 401),
-        (asked(node=7), 401),
-        (asked(version_info={"token": TOKEN}), 400),
+        (discovery_request(node=7), 401),
+        (discovery_request(version_info={"token": TOKEN}), 400),
         (b'["token", {"token": "%b"}]' % TOKEN.encode(), 400),
         (b'{"a": {"token": "%b"}, "node": %b' % (TOKEN.encode(), DEEP), 400),
         (b'{"token": "%b", "version_info": "\xff"}' % TOKEN.encode(), 400),
         (b'{"token": "%b"' % TOKEN.encode(), 400),
         (b'{"token": "%b"}' % TOKEN.encode(), 401),
         (b'{"token": "\xff\xff\xff\xff", "node": {}}', 401),
-        (asked(type_url="type.googleapis.com/envoy.config.cluster.v3.Cluster"), 404),
-        (asked(padding="x" * (256 << 10)), 413),
+        (
+            discovery_request(
+                type_url="type.googleapis.com/envoy.config.cluster.v3.Cluster"
+            ),
+            404,
+        ),
+        (discovery_request(padding="x" * (256 << 10)), 413),
     ],
 )
 async def test_who_asks_wrongly_is_told_nothing(
@@ -296,7 +311,7 @@ async def test_who_asks_wrongly_is_told_nothing(
 
 @pytest.mark.usefixtures("control")
 async def test_tokens_are_not_guessed_without_end(given: Settings) -> None:
-    wrong = asked(node={"metadata": {"token": "guessed"}})
+    wrong = discovery_request(node={"metadata": {"token": "guessed"}})
     assert [(await post(given, wrong))[0] for _ in range(4)] == [401, 401, 401, 429]
 
 
@@ -311,7 +326,7 @@ async def test_bodies_that_end_too_early_are_counted(given: Settings) -> None:
         assert b" 400 " in await reader.readline()
         writer.close()
         await writer.wait_closed()
-    assert (await post(given, asked()))[0] == 429
+    assert (await post(given, discovery_request()))[0] == 429
 
 
 @pytest.mark.usefixtures("control")
@@ -325,8 +340,8 @@ async def test_without_a_token_nobody_may_ask(
     await control.down()
     control.given = replace_token(given, "")
     await control.up()
-    empty = asked(node={"metadata": {"token": ""}})
-    for body in (asked(), empty):
+    empty = discovery_request(node={"metadata": {"token": ""}})
+    for body in (discovery_request(), empty):
         assert (await post(given, body))[0] == 401
 
 

@@ -10,35 +10,35 @@ from leyden.base.database.secrets import Sealer
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.events.rules.deliveries import Answer
-from leyden.nodes.rules.nodes import Node, Status
+from leyden.nodes.rules.nodes import Node, NodeStatus
 from leyden.values import replace
 from tests.base.api.conftest import Caller
-from tests.events.post import SECRET, URL, Post
+from tests.events.webhook_harness import SECRET, URL, WebhookHarness
 from tests.nodes.rules.nodes import a_node
 
 UNKNOWN = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
 
 
 @pytest.fixture
-def post(sqlite_db: Database, sealer: Sealer) -> Post:
-    return Post(database=sqlite_db, sealer=sealer)
+def harness(sqlite_db: Database, sealer: Sealer) -> WebhookHarness:
+    return WebhookHarness(database=sqlite_db, sealer=sealer)
 
 
 @pytest.fixture
-def platform(settings: Settings, post: Post) -> Platform:
+def platform(settings: Settings, harness: WebhookHarness) -> Platform:
     return Platform(
         settings=settings,
-        database=post.database,
-        sealer=post.sealer,
-        clock=lambda: post.now,
-        dispatcher=post.dispatcher,
+        database=harness.database,
+        sealer=harness.sealer,
+        clock=lambda: harness.now,
+        dispatcher=harness.dispatcher,
     )
 
 
 @pytest.fixture
-async def node(post: Post, alice: Caller) -> Node:
-    mine = replace(a_node(Status.RUNNING), organization_id=alice.organization_id)
-    return await post.house(mine)
+async def node(harness: WebhookHarness, alice: Caller) -> Node:
+    mine = replace(a_node(NodeStatus.RUNNING), organization_id=alice.organization_id)
+    return await harness.house(mine)
 
 
 def at(node: Node, *, node_id: str | None = None) -> str:
@@ -46,15 +46,15 @@ def at(node: Node, *, node_id: str | None = None) -> str:
 
 
 async def test_every_attempt_is_shown_and_the_secret_is_not(
-    alice: Caller, bob: Caller, post: Post, node: Node
+    alice: Caller, bob: Caller, harness: WebhookHarness, node: Node
 ) -> None:
-    post.answers(
+    harness.answers(
         Answer(status=503, excerpt="at lunch", took=timedelta(milliseconds=41.6))
     )
-    await post.announce(node, "waiting_unlock")
-    await post.run()
-    post.answers(Answer(error="the connection was refused"))
-    await post.pass_time(seconds=5)
+    await harness.announce(node, "waiting_unlock")
+    await harness.run()
+    harness.answers(Answer(error="the connection was refused"))
+    await harness.pass_time(seconds=5)
     shown = await alice.get(f"{at(node)}/deliveries")
     assert shown.status == 200
     found = shown.json()
@@ -104,11 +104,11 @@ async def test_every_attempt_is_shown_and_the_secret_is_not(
 
 
 async def test_a_paused_receiver_is_shown(
-    alice: Caller, post: Post, node: Node
+    alice: Caller, harness: WebhookHarness, node: Node
 ) -> None:
-    post.answers(410)
-    await post.announce(node, "stopped")
-    await post.run()
+    harness.answers(410)
+    await harness.announce(node, "stopped")
+    await harness.run()
     shown = (await alice.get(f"{at(node)}/deliveries")).json()
     assert shown["receiver"] == {
         "webhook": URL,
@@ -120,28 +120,32 @@ async def test_a_paused_receiver_is_shown(
     assert shown["deliveries"][0]["next_attempt"] == ""
 
 
-async def test_pages_follow_one_another(alice: Caller, post: Post, node: Node) -> None:
+async def test_pages_follow_one_another(
+    alice: Caller, harness: WebhookHarness, node: Node
+) -> None:
     for _ in range(5):
-        await post.announce(node, "waiting_unlock")
-        await post.run()
-    seen: list[Any] = []
+        await harness.announce(node, "waiting_unlock")
+        await harness.run()
+    found: list[Any] = []
     cursor = 0
     for size in (2, 2, 1):
         page = (
             await alice.get(f"{at(node)}/deliveries?limit=2&cursor={cursor}")
         ).json()
         assert len(page["deliveries"]) == size
-        seen += [each["delivery_id"] for each in page["deliveries"]]
+        found += [each["delivery_id"] for each in page["deliveries"]]
         cursor = page["next_cursor"]
     assert cursor == 0
-    assert len(set(seen)) == 5
+    assert len(set(found)) == 5
 
 
-async def test_an_event_is_sent_again(alice: Caller, post: Post, node: Node) -> None:
-    post.answers(410)
-    await post.announce(node, "stopped")
-    await post.run()
-    post.answers(200)
+async def test_an_event_is_sent_again(
+    alice: Caller, harness: WebhookHarness, node: Node
+) -> None:
+    harness.answers(410)
+    await harness.announce(node, "stopped")
+    await harness.run()
+    harness.answers(200)
     page = (await alice.get(f"{at(node)}/deliveries")).json()
     delivery_id = page["deliveries"][0]["delivery_id"]
     again = await alice.post(f"{at(node)}/deliveries/{delivery_id}/redeliver", {})
@@ -151,8 +155,10 @@ async def test_an_event_is_sent_again(alice: Caller, post: Post, node: Node) -> 
     assert [each["status"] for each in again.json()["attempts"]] == [410, 200]
 
 
-async def test_a_webhook_is_tried_out(alice: Caller, post: Post, node: Node) -> None:
-    post.answers(Answer(error="the certificate does not verify: self-signed"))
+async def test_a_webhook_is_tried_out(
+    alice: Caller, harness: WebhookHarness, node: Node
+) -> None:
+    harness.answers(Answer(error="the certificate does not verify: self-signed"))
     tried = await alice.post(f"{at(node)}/test", {})
     assert tried.status == 200
     assert tried.json()["test"] is True
@@ -163,7 +169,7 @@ async def test_a_webhook_is_tried_out(alice: Caller, post: Post, node: Node) -> 
 
 
 async def test_the_status_of_a_test_can_be_chosen(
-    alice: Caller, post: Post, node: Node
+    alice: Caller, harness: WebhookHarness, node: Node
 ) -> None:
     for status in ("waiting_unlock", "waiting_init", "stopped"):
         tried = await alice.post(f"{at(node)}/test", {"status": status})
@@ -172,14 +178,14 @@ async def test_the_status_of_a_test_can_be_chosen(
         refused = await alice.post(f"{at(node)}/test", body)
         assert refused.status == 400
         assert "stat" in refused.json()["message"]
-    assert len(post.told) == 3
+    assert len(harness.deliveries_made) == 3
 
 
 async def test_tests_and_redeliveries_are_no_way_to_flood_anybody(
-    alice: Caller, bob: Caller, post: Post, node: Node
+    alice: Caller, bob: Caller, harness: WebhookHarness, node: Node
 ) -> None:
-    await post.announce(node, "stopped")
-    await post.run()
+    await harness.announce(node, "stopped")
+    await harness.run()
     page = (await alice.get(f"{at(node)}/deliveries")).json()
     (delivery,) = page["deliveries"]
     again = f"{at(node)}/deliveries/{delivery['delivery_id']}/redeliver"
@@ -189,7 +195,7 @@ async def test_tests_and_redeliveries_are_no_way_to_flood_anybody(
         for path in (f"{at(node)}/test", again)
     ]
     assert statuses == [200] * 10 + [429] * 50
-    assert len(post.told) == 11
+    assert len(harness.deliveries_made) == 11
     before = (await alice.get(f"{at(node)}/deliveries")).body
 
     refused = await bob.post(again, {})  # of the same organization
@@ -198,22 +204,24 @@ async def test_tests_and_redeliveries_are_no_way_to_flood_anybody(
     assert "webhook: at most 10 tests" in refused.json()["message"]
     assert (await alice.get(f"{at(node)}/deliveries")).body == before
 
-    post.now += timedelta(seconds=6)
+    harness.now += timedelta(seconds=6)
     assert (await alice.post(again, {})).status == 200
     assert (await alice.post(again, {})).status == 429
-    assert len(post.told) == 12
+    assert len(harness.deliveries_made) == 12
 
 
-async def test_a_node_without_a_webhook_is_told_so(alice: Caller, post: Post) -> None:
+async def test_a_node_without_a_webhook_is_told_so(
+    alice: Caller, harness: WebhookHarness
+) -> None:
     mine = replace(a_node(), organization_id=alice.organization_id)
-    node = await post.house(mine, url="")
+    node = await harness.house(mine, url="")
     tried = await alice.post(f"{at(node)}/test", {})
     assert tried.status == 409
     assert "no webhook" in tried.json()["message"]
 
 
 async def test_a_rotated_secret_is_shown_once_and_used(
-    alice: Caller, post: Post, node: Node
+    alice: Caller, harness: WebhookHarness, node: Node
 ) -> None:
     answer = await alice.post(f"{at(node)}/rotate-secret", {})
     assert answer.status == 200
@@ -221,23 +229,23 @@ async def test_a_rotated_secret_is_shown_once_and_used(
     assert secret != SECRET
     assert len(bytes.fromhex(secret)) >= 24
     assert answer.json()["old_secret_signs_until"] == "2026-03-02T12:00:00.000Z"
-    await post.announce(node, "stopped")
-    await post.run()
-    assert post.sender.received[-1].headers["Service-Secret"] == secret
-    lines = await post.database.reader.audit.latest()
+    await harness.announce(node, "stopped")
+    await harness.run()
+    assert harness.sender.received[-1].headers["Service-Secret"] == secret
+    lines = await harness.database.reader.audit.latest()
     (line,) = (each for each in lines if each.action == "webhook secret rotated")
     assert line.subject == node.id
     assert secret not in str(line.detail)
 
 
 async def test_what_is_not_there_or_not_yours_is_not_found(
-    alice: Caller, charlie: Caller, nobody: Caller, post: Post, node: Node
+    alice: Caller, charlie: Caller, nobody: Caller, harness: WebhookHarness, node: Node
 ) -> None:
-    await post.announce(node, "stopped")
-    await post.run()
+    await harness.announce(node, "stopped")
+    await harness.run()
     page = (await alice.get(f"{at(node)}/deliveries")).json()
     delivery_id = page["deliveries"][0]["delivery_id"]
-    told = len(post.told)
+    reported = len(harness.deliveries_made)
     tails = {
         "/deliveries": "GET",
         f"/deliveries/{delivery_id}/redeliver": "POST",
@@ -256,7 +264,7 @@ async def test_what_is_not_there_or_not_yours_is_not_found(
         assert (await nobody.call(method, at(node) + tail)).status == 401
     unknown = await alice.call("POST", f"{at(node)}/deliveries/msg_0/redeliver")
     assert (unknown.status, unknown.json()) == (404, {"message": "not found"})
-    assert len(post.told) == told
+    assert len(harness.deliveries_made) == reported
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,13 @@ async def issuer(tmp_path: Path) -> AsyncIterator[AcmeIssuer]:
     here = f"https://localhost:{(port := free_port())}"
 
     async def answer(request: web.Request) -> web.Response:
-        told = {
+        expected = {
             name: f"{here}/{name}" for name in ("newNonce", "newAccount", "newOrder")
         }
         headers = {"Replay-Nonce": "nonce"}
         if request.path == "/newAccount":
             headers["Location"] = f"{here}/account"
-        return web.json_response(told, headers=headers)
+        return web.json_response(expected, headers=headers)
 
     authority = open_or_create(tmp_path / "authority", now=datetime.now(UTC))
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -286,12 +286,12 @@ def test_keys_are_for_their_owner_alone(authority: Authority, folder: Path) -> N
 
 
 def test_the_root_key_can_be_taken_offline(authority: Authority, folder: Path) -> None:
-    kept = (folder / "root.key").read_bytes()
+    content = (folder / "root.key").read_bytes()
     (folder / "root.key").unlink()
     assert open_or_create(folder, now=datetime.now(UTC)).root == authority.root
     with pytest.raises(SetupError, match="bring it back"):
         renew_intermediate(folder, now=datetime.now(UTC))
-    (folder / "root.key").write_bytes(kept)
+    (folder / "root.key").write_bytes(content)
     renewed = renew_intermediate(folder, now=datetime.now(UTC))
     assert renewed.root == authority.root
     assert renewed.intermediate != authority.intermediate

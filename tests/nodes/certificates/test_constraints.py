@@ -22,7 +22,12 @@ from leyden.nodes.certificates.authority import (
     open_or_create,
     renew_intermediate,
 )
-from leyden.nodes.certificates.constraints import Scope, check_covers, scope, scope_of
+from leyden.nodes.certificates.constraints import (
+    CertificateScope,
+    check_covers,
+    scope,
+    scope_of,
+)
 from leyden.nodes.certificates.keys import new_key
 from leyden.nodes.certificates.signing import (
     INTERMEDIATE_LIFE,
@@ -267,7 +272,7 @@ def test_what_is_not_constrained_as_we_do_it_is_not_constrained(
 
 def test_a_scope_is_of_names_and_single_addresses_each_once() -> None:
     made = scope(["Nodes.test", "localhost", "::1", "localhost", "127.0.0.1"])
-    assert made == Scope(("nodes.test", "localhost"), ("::1", "127.0.0.1"))
+    assert made == CertificateScope(("nodes.test", "localhost"), ("::1", "127.0.0.1"))
     assert made.covers("127.0.0.1")
     assert not made.covers("127.0.0.2")
     assert str(made) == "nodes.test, localhost, ::1, 127.0.0.1"
@@ -302,12 +307,12 @@ def test_a_lost_intermediate_is_made_anew_with_the_sealed_root_key(
     other = folder.with_name("other")
     open_or_create(other, now=now, seal=turned)
     (folder / "intermediate.pem").unlink()
-    kept = (folder / "root.key.sealed").read_bytes()
+    content = (folder / "root.key.sealed").read_bytes()
     shutil.copy(other / "root.key.sealed", folder)
     with pytest.raises(SetupError, match=r"does not belong to root.pem"):
         open_or_create(folder, now=now, seal=turned, unseal=turned)
     assert not (folder / "intermediate.pem").exists()
-    (folder / "root.key.sealed").write_bytes(kept)
+    (folder / "root.key.sealed").write_bytes(content)
     # A changed setting does not change what an existing root may vouch for.
     wider = scope([*OURS.domains, "more.test"])
     again = open_or_create(folder, now=now, scope=wider, seal=turned, unseal=turned)

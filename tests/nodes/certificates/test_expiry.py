@@ -5,8 +5,8 @@ import pytest
 
 from leyden.nodes.certificates.authority import LEAF_LIFE, open_or_create
 from leyden.nodes.certificates.expiry import (
-    Alarm,
-    Standing,
+    CertificateState,
+    ExpiryAlarm,
     Validity,
     alarms,
     renewal_due,
@@ -20,20 +20,20 @@ YEAR = Validity(BORN, BORN + timedelta(days=360))
 @pytest.mark.parametrize(
     ("day", "standing"),
     [
-        (0, Standing.FRESH),
-        (179.9, Standing.FRESH),
-        (180, Standing.RENEWABLE),
-        (329.9, Standing.RENEWABLE),
-        (330, Standing.EXPIRING),
-        (359.9, Standing.EXPIRING),
-        (360, Standing.EXPIRED),
-        (4_000, Standing.EXPIRED),
+        (0, CertificateState.FRESH),
+        (179.9, CertificateState.FRESH),
+        (180, CertificateState.RENEWABLE),
+        (329.9, CertificateState.RENEWABLE),
+        (330, CertificateState.EXPIRING),
+        (359.9, CertificateState.EXPIRING),
+        (360, CertificateState.EXPIRED),
+        (4_000, CertificateState.EXPIRED),
     ],
 )
-def test_a_certificate_ages(day: float, standing: Standing) -> None:
+def test_a_certificate_ages(day: float, standing: CertificateState) -> None:
     now = BORN + timedelta(days=day)
-    assert YEAR.standing(now) is standing
-    assert renewal_due(YEAR, now) is (standing is not Standing.FRESH)
+    assert YEAR.state_at(now) is standing
+    assert renewal_due(YEAR, now) is (standing is not CertificateState.FRESH)
 
 
 def test_alarms_are_of_those_that_end_soon_the_first_first() -> None:
@@ -41,8 +41,8 @@ def test_alarms_are_of_those_that_end_soon_the_first_first() -> None:
     fresh = BORN + timedelta(days=660)
     found = {"lighthouse": later, "harbour": YEAR.until, "pier": fresh}
     assert alarms(found, BORN + timedelta(days=362)) == (
-        Alarm("harbour", Standing.EXPIRED, YEAR.until),
-        Alarm("lighthouse", Standing.EXPIRING, later),
+        ExpiryAlarm("harbour", CertificateState.EXPIRED, YEAR.until),
+        ExpiryAlarm("lighthouse", CertificateState.EXPIRING, later),
     )
     assert alarms(found, BORN + timedelta(days=100)) == ()
 

@@ -36,36 +36,36 @@ def test_a_key_is_named_by_its_public_half_alone() -> None:
 
 
 def test_what_is_signed_is_where_it_goes_and_what_it_says() -> None:
-    told = json.loads(jws.signed(KEY, {"a": 1}, url=URL, nonce="n", account="acct"))
-    assert json.loads(decoded(told["protected"])) == {
+    body = json.loads(jws.signed(KEY, {"a": 1}, url=URL, nonce="n", account="acct"))
+    assert json.loads(decoded(body["protected"])) == {
         "alg": "ES256",
         "nonce": "n",
         "url": URL,
         "kid": "acct",
     }
-    assert json.loads(decoded(told["payload"])) == {"a": 1}
-    signature = decoded(told["signature"])
+    assert json.loads(decoded(body["payload"])) == {"a": 1}
+    signature = decoded(body["signature"])
     assert len(signature) == 64
     r, s = (int.from_bytes(part, "big") for part in (signature[:32], signature[32:]))
     KEY.public_key().verify(
         encode_dss_signature(r, s),
-        f"{told['protected']}.{told['payload']}".encode(),
+        f"{body['protected']}.{body['payload']}".encode(),
         ec.ECDSA(hashes.SHA256()),
     )
 
 
 def test_a_question_has_an_empty_body_and_a_stranger_brings_his_key() -> None:
-    told = json.loads(jws.signed(KEY, None, url=URL, nonce="n"))
-    assert told["payload"] == ""
-    protected = json.loads(decoded(told["protected"]))
+    body = json.loads(jws.signed(KEY, None, url=URL, nonce="n"))
+    assert body["payload"] == ""
+    protected = json.loads(decoded(body["protected"]))
     assert protected["jwk"] == jws.public(KEY)
     assert "kid" not in protected
 
 
 def test_a_key_is_bound_to_an_account_by_a_secret_they_share() -> None:
-    told = jws.bound(KEY, url=URL, kid="harbour", secret="bGlnaHRob3VzZQ")
-    assert isinstance(told, dict)
-    signed = f"{told['protected']}.{told['payload']}".encode()
+    answer = jws.bound(KEY, url=URL, kid="harbour", secret="bGlnaHRob3VzZQ")
+    assert isinstance(answer, dict)
+    signed = f"{answer['protected']}.{answer['payload']}".encode()
     digest = hmac.digest(b"lighthouse", signed, "sha256")
-    assert decoded(told["signature"]) == digest
-    assert json.loads(decoded(told["payload"])) == jws.public(KEY)
+    assert decoded(answer["signature"]) == digest
+    assert json.loads(decoded(answer["payload"])) == jws.public(KEY)

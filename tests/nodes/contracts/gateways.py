@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from leyden.nodes.gateway.base import Gateway
-from leyden.nodes.gateway.routes import Address, Listener
+from leyden.nodes.gateway.routes import Listener, UpstreamAddress
 
 # Where a name leads to for a caller on this machine; None when it is let in nowhere.
-Reach = Callable[[str, Listener], Awaitable[Address | None]]
+Reach = Callable[[str, Listener], Awaitable[UpstreamAddress | None]]
 
 
 @dataclass(frozen=True)
@@ -16,5 +16,5 @@ class Case:
 
     gateway: Gateway
     reach: Reach
-    harbour: Address
-    lighthouse: Address
+    harbour: UpstreamAddress
+    lighthouse: UpstreamAddress

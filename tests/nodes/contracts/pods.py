@@ -13,12 +13,12 @@ from leyden.lnd.trust import trusting_whenever
 from leyden.nodes.lnd.chains import Chain, Neutrino
 from leyden.nodes.lnd.home import Tls
 from leyden.nodes.rules.nodes import Network, Node
-from leyden.nodes.rules.observations import Observation, State
+from leyden.nodes.rules.observations import LndState, Observation
 from leyden.nodes.rules.versions import OFFERED
 from leyden.nodes.runtimes.base import LaunchSpec, Runtime
 from leyden.nodes.runtimes.kubernetes import access, manifests
-from leyden.nodes.runtimes.kubernetes.access import Access
-from leyden.nodes.runtimes.kubernetes.api import Api, connect
+from leyden.nodes.runtimes.kubernetes.access import ApiServerAccess
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi, connect
 from leyden.nodes.runtimes.kubernetes.kinds import HELD
 from leyden.nodes.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.nodes.runtimes.kubernetes.template import Template
@@ -34,13 +34,13 @@ CLASS: Final = "local-retained"
 _KINDS: Final = ("pods", "persistentvolumeclaims", "secrets", "services")
 
 
-class PodHands:
+class PodRuntimeCase:
     """A runtime of pods, in a namespace of its own."""
 
     lost = "volume is not in the cluster"
 
-    def __init__(self, cluster: DevCluster, api: Api) -> None:
-        self.told: list[Observation] = []
+    def __init__(self, cluster: DevCluster, api: KubernetesApi) -> None:
+        self.observations: list[Observation] = []
         self.cluster = cluster
         self.api = api
         self.template = Template(
@@ -66,7 +66,7 @@ class PodHands:
             trusts=trusting_whenever(self._authority.pem),
             patience=self.patience,
         )
-        runtime.watch(lambda _, seen: self.told.append(seen))
+        runtime.watch(lambda _, seen: self.observations.append(seen))
         return runtime
 
     def launch_spec(self, node: Node) -> LaunchSpec:
@@ -87,7 +87,7 @@ class PodHands:
 
     async def ask_to_stop(self, node: Node) -> None:
         await self.owner.make_wallet(node)
-        await until(lambda: self.told[-1].state is State.RPC_ACTIVE)
+        await until(lambda: self.observations[-1].state is LndState.RPC_ACTIVE)
         await self.owner.call(node, "POST", "/v1/stop", {})
 
     async def lose(self, node: Node) -> None:
@@ -193,17 +193,17 @@ class PodHands:
 
 @asynccontextmanager
 async def pods_of(
-    cluster: DevCluster, by: Access | None = None
-) -> AsyncIterator[PodHands]:
+    cluster: DevCluster, by: ApiServerAccess | None = None
+) -> AsyncIterator[PodRuntimeCase]:
     """Have hands at a cluster, which is up; `by` is another way to its API server."""
     await asyncio.to_thread(ensure_namespace, cluster)
     found = by or access.read(cluster.places.kubeconfig, NAMESPACE)
     async with connect(found) as api:
-        hands = PodHands(cluster, api)
+        case = PodRuntimeCase(cluster, api)
         try:
-            yield hands
+            yield case
         finally:
-            await hands.close()
+            await case.close()
 
 
 def ensure_namespace(cluster: DevCluster) -> None:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from leyden.base import processes
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.lnd.trust import trusting_whenever
 from leyden.nodes.lnd.chains import Chain, Neutrino
 from leyden.nodes.lnd.home import Tls
 from leyden.nodes.rules.nodes import Cause, Network, Node
 from leyden.nodes.rules.observations import (
     End,
+    LndState,
     Observation,
-    State,
     record_host,
     record_launch,
 )
@@ -27,7 +27,7 @@ from leyden.nodes.rules.versions import Version
 from leyden.nodes.runtimes.base import LaunchSpec, Runtime
 from leyden.nodes.runtimes.local.cgroups import Cgroups
 from leyden.nodes.runtimes.local.layout import Ground, Layout
-from leyden.nodes.runtimes.local.local import Egress, LocalRuntime
+from leyden.nodes.runtimes.local.local import LocalRuntime, NodeEgress
 from leyden.nodes.runtimes.local.placement import Placement
 from leyden.values import replace
 from tests import stand_in_lnd
@@ -41,11 +41,11 @@ PATIENCE_S = 30
 _NOBODY = 2**22 + 1  # no pid is as high
 
 
-class Hands(Protocol):
+class RuntimeCase(Protocol):
     """What a test does beside calling the runtime."""
 
     runtime: Runtime
-    told: list[Observation]
+    observations: list[Observation]
     lost: str  # how an owner is told that what the wallet was in is not there
 
     def launch_spec(self, node: Node) -> LaunchSpec: ...
@@ -66,9 +66,9 @@ class Hands(Protocol):
         """Let it be seen again."""
 
 
-async def start(hands: Hands, node: Node) -> Node:
+async def start(case: RuntimeCase, node: Node) -> Node:
     """Start the whole way, as the reconciler does."""
-    async for checkpoint in hands.runtime.start(node, hands.launch_spec(node)):
+    async for checkpoint in case.runtime.start(node, case.launch_spec(node)):
         node = record_host(node, host=checkpoint.host)
         if checkpoint.process:
             node = record_launch(
@@ -80,14 +80,14 @@ async def start(hands: Hands, node: Node) -> Node:
     return node
 
 
-class FakeHands:
+class FakeRuntimeCase:
     """The fake needs nothing but itself."""
 
     lost = "folder is not on its machine"
 
     def __init__(self) -> None:
-        self.told: list[Observation] = []
-        self._fake = FakeRuntime(says=State.NON_EXISTING)
+        self.observations: list[Observation] = []
+        self._fake = FakeRuntime(says=LndState.NON_EXISTING)
         self.runtime: Runtime = self._fake
         self.begin_anew()
 
@@ -95,13 +95,13 @@ class FakeHands:
         return LaunchSpec(settings=some_settings(), tls=Tls(chain_pem=b"", key_pem=b""))
 
     def begin_anew(self) -> None:
-        self.runtime.watch(lambda _, seen: self.told.append(seen))
+        self.runtime.watch(lambda _, seen: self.observations.append(seen))
 
     async def crash(self, node: Node) -> None:
         self._fake.end(node.id, end=End(cause=Cause.KILLED, why="signal SIGKILL"))
 
     async def ask_to_stop(self, node: Node) -> None:
-        self._fake.end(node.id, asked=True)
+        self._fake.end(node.id, is_requested=True)
 
     async def lose(self, node: Node) -> None:
         self._fake.lose(node.id)
@@ -114,17 +114,17 @@ class FakeHands:
         self._fake.reconnect(node.id)
 
 
-class LocalHands:
+class LocalRuntimeCase:
     """A runtime of processes, on addresses that nobody else has."""
 
     lost = "folder is not on its machine"
 
     def __init__(self, root: Path, lnd: Path) -> None:
-        self.told: list[Observation] = []
+        self.observations: list[Observation] = []
         self.root = root
         self.placement = Placement(network=a_loopback_network())
         self.cgroups: Cgroups | None = None
-        self.egress: Egress | None = None
+        self.egress: NodeEgress | None = None
         self._lnd = lnd
         self._authority = Authority()
         self.owner = Owner(self._authority, self.placement.rest_port)
@@ -155,9 +155,9 @@ class LocalHands:
         runtime.watch(self._hear)
         return runtime
 
-    def _hear(self, node_id: str, seen: Observation) -> None:
+    def _hear(self, node_id: str, observation: Observation) -> None:
         self.started.add(node_id)
-        self.told.append(seen)
+        self.observations.append(observation)
 
     def launch_spec(self, node: Node) -> LaunchSpec:
         if node.id not in self._tls:
@@ -171,7 +171,7 @@ class LocalHands:
         self.runtime.close()
         self.runtime = self._made()
 
-    def identity(self, node: Node) -> Identity:
+    def identity(self, node: Node) -> ProcessIdentity:
         held = processes.holder(self.root / node.id / "claim")
         assert held is not None
         return held
@@ -216,13 +216,16 @@ class LocalHands:
                     await processes.stop(held, grace_s=0)
 
 
-class RealHands(LocalHands):
+class RealRuntimeCase(LocalRuntimeCase):
     """The same with a real lnd, which wants a wallet before it can be asked to stop."""
 
     async def ask_to_stop(self, node: Node) -> None:
         await self.make_wallet(node)
-        ready = {State.RPC_ACTIVE, State.SERVER_ACTIVE}  # one follows the other at once
-        await until(lambda: self.told[-1].state in ready)
+        ready = {
+            LndState.RPC_ACTIVE,
+            LndState.SERVER_ACTIVE,
+        }  # one follows the other at once
+        await until(lambda: self.observations[-1].state in ready)
         await super().ask_to_stop(node)
 
     async def make_wallet(self, node: Node) -> None:

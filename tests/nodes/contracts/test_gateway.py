@@ -11,7 +11,7 @@ from leyden.errors import SetupError
 from leyden.nodes.gateway.bootstrap import Bootstrap
 from leyden.nodes.gateway.listener_options import ListenerOptions
 from leyden.nodes.gateway.local import LocalGateway
-from leyden.nodes.gateway.routes import Address, Listener, Route
+from leyden.nodes.gateway.routes import Listener, Route, UpstreamAddress
 from leyden.nodes.gateway.supervisor import program
 from leyden.values import replace
 from tests.fakes.gateway import FakeGateway
@@ -24,17 +24,19 @@ from tests.ports import free_port
 async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Case]:
     now = datetime.now(UTC)
     async with (
-        echo_node("harbour.nodes.test", tmp_path, now) as harbour,
-        echo_node("lighthouse.nodes.test", tmp_path, now) as lighthouse,
+        echo_node("harbour.nodes.test", tmp_path, now) as first_node,
+        echo_node("lighthouse.nodes.test", tmp_path, now) as second_node,
     ):
-        addresses = {node.name: node.address for node in (harbour, lighthouse)}
+        addresses = {node.name: node.address for node in (first_node, second_node)}
         if request.param == "fake":
             fake = FakeGateway()
 
-            async def looked_up(name: str, listener: Listener) -> Address | None:
+            async def looked_up(
+                name: str, listener: Listener
+            ) -> UpstreamAddress | None:
                 return fake.resolve(name, listener)
 
-            yield Case(fake, looked_up, harbour.address, lighthouse.address)
+            yield Case(fake, looked_up, first_node.address, second_node.address)
             return
         try:
             envoy = program()
@@ -48,7 +50,7 @@ async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         await local.start()
         callers = Callers(ports[Listener.REST])
 
-        async def called(name: str, listener: Listener) -> Address | None:
+        async def called(name: str, listener: Listener) -> UpstreamAddress | None:
             try:
                 made = await callers.call(name, port=ports[listener])
                 answer = await made.ask("who is it")
@@ -56,7 +58,7 @@ async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
                 return None
             return addresses[answer.partition(":")[0]]
 
-        yield Case(local, called, harbour.address, lighthouse.address)
+        yield Case(local, called, first_node.address, second_node.address)
         await callers.hang_up()
         await local.stop()
 

@@ -44,7 +44,7 @@ class FakeWorld:
 class RealWorld:
     def __init__(self, real: tors.RealTor) -> None:
         self.tor: Tor = TorControl(
-            ControlPort(place=real.place, cookie_file=real.cookie)
+            ControlPort(address=real.place, cookie_file=real.cookie)
         )
         self.dies = real.kill
         self.comes_back = real.start

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.nodes.certificates.authority import open_or_create
-from leyden.nodes.gateway.routes import Address, Route
+from leyden.nodes.gateway.routes import Route, UpstreamAddress
 
 HOST: Final = "127.0.0.1"
 ALICE: Final = "127.0.0.11"
@@ -24,7 +24,7 @@ class EchoNode:
     """A node as the gateway sees it: TLS of its own, at an address of its own."""
 
     name: str
-    address: Address
+    address: UpstreamAddress
 
     def route(self, *whitelist: str, node_id: str = "") -> Route:
         return Route(
@@ -69,7 +69,7 @@ async def echo_node(
     server = await asyncio.start_server(answer, host, 0, ssl=context, backlog=1_000)
     try:
         port = server.sockets[0].getsockname()[1]
-        yield EchoNode(name, Address(host, port))
+        yield EchoNode(name, UpstreamAddress(host, port))
     finally:
         server.close()
         if open_ones:

@@ -50,13 +50,13 @@ def port(listening: ListenerOptions) -> int:
 
 
 @pytest.fixture
-async def harbour(tmp_path: Path) -> AsyncIterator[EchoNode]:
+async def first_node(tmp_path: Path) -> AsyncIterator[EchoNode]:
     async with echo_node("harbour.nodes.test", tmp_path, datetime.now(UTC)) as node:
         yield node
 
 
 @pytest.fixture
-async def lighthouse(tmp_path: Path) -> AsyncIterator[EchoNode]:
+async def second_node(tmp_path: Path) -> AsyncIterator[EchoNode]:
     async with echo_node("lighthouse.nodes.test", tmp_path, datetime.now(UTC)) as node:
         yield node
 
@@ -64,8 +64,8 @@ async def lighthouse(tmp_path: Path) -> AsyncIterator[EchoNode]:
 @pytest.fixture
 async def callers(
     port: int,
-    harbour: EchoNode,  # noqa: ARG001  so that we hang up before the nodes go
-    lighthouse: EchoNode,  # noqa: ARG001
+    first_node: EchoNode,  # noqa: ARG001  so that we hang up before the nodes go
+    second_node: EchoNode,  # noqa: ARG001
 ) -> AsyncIterator[Callers]:
     made = Callers(port)
     yield made

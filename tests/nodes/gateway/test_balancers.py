@@ -22,12 +22,12 @@ OTHER_BALANCER = "127.0.0.78"
 
 @pytest.fixture
 async def gateway(
-    tmp_path: Path, listening: ListenerOptions, envoy: Path, harbour: EchoNode
+    tmp_path: Path, listening: ListenerOptions, envoy: Path, first_node: EchoNode
 ) -> AsyncIterator[LocalGateway]:
     behind = replace(listening, balancers=(BALANCER, "127.0.0.78/32"))
     made = LocalGateway(tmp_path / "gateway", behind, Bootstrap(), envoy=envoy)
     await made.start()
-    await made.apply([harbour.route(ALICE)])
+    await made.apply([first_node.route(ALICE)])
     yield made
     await made.stop()
 
@@ -49,27 +49,29 @@ async def heard(port: int, *, peer: str, claims: str | None, name: str) -> bool:
 
 
 @pytest.mark.usefixtures("gateway")
-async def test_a_balancers_word_counts(port: int, harbour: EchoNode) -> None:
+async def test_a_balancers_word_counts(port: int, first_node: EchoNode) -> None:
     for peer in (BALANCER, OTHER_BALANCER):
-        assert await heard(port, peer=peer, claims=ALICE, name=harbour.name)
-        assert not await heard(port, peer=peer, claims=BOB, name=harbour.name)
+        assert await heard(port, peer=peer, claims=ALICE, name=first_node.name)
+        assert not await heard(port, peer=peer, claims=BOB, name=first_node.name)
 
 
 @pytest.mark.usefixtures("gateway")
-async def test_anybody_elses_word_does_not(port: int, harbour: EchoNode) -> None:
+async def test_anybody_elses_word_does_not(port: int, first_node: EchoNode) -> None:
     for peer in (ALICE, CHARLIE):
-        assert not await heard(port, peer=peer, claims=ALICE, name=harbour.name)
+        assert not await heard(port, peer=peer, claims=ALICE, name=first_node.name)
 
 
 @pytest.mark.usefixtures("gateway")
-async def test_nobody_gets_in_past_the_balancers(port: int, harbour: EchoNode) -> None:
-    assert not await heard(port, peer=ALICE, claims=None, name=harbour.name)
-    assert not await heard(port, peer=BALANCER, claims=None, name=harbour.name)
+async def test_nobody_gets_in_past_the_balancers(
+    port: int, first_node: EchoNode
+) -> None:
+    assert not await heard(port, peer=ALICE, claims=None, name=first_node.name)
+    assert not await heard(port, peer=BALANCER, claims=None, name=first_node.name)
 
 
 async def test_a_balancers_own_address_is_no_callers(
-    gateway: LocalGateway, port: int, harbour: EchoNode
+    gateway: LocalGateway, port: int, first_node: EchoNode
 ) -> None:
-    await gateway.apply([harbour.route(BALANCER)])
-    assert not await heard(port, peer=BALANCER, claims=ALICE, name=harbour.name)
-    assert not await heard(port, peer=BALANCER, claims=None, name=harbour.name)
+    await gateway.apply([first_node.route(BALANCER)])
+    assert not await heard(port, peer=BALANCER, claims=ALICE, name=first_node.name)
+    assert not await heard(port, peer=BALANCER, claims=None, name=first_node.name)

@@ -37,15 +37,15 @@ async def fill(
 
 @pytest.mark.real
 async def test_one_source_has_so_many_connections_and_others_theirs(
-    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+    gateway: LocalGateway, callers: Callers, first_node: EchoNode, second_node: EchoNode
 ) -> None:
-    routes = [harbour.route("0.0.0.0/0"), lighthouse.route("0.0.0.0/0")]
+    routes = [first_node.route("0.0.0.0/0"), second_node.route("0.0.0.0/0")]
     await gateway.apply(routes)
-    alices = await fill(callers, harbour.name, ALICE)
+    alices = await fill(callers, first_node.name, ALICE)
     assert len(alices) == PER_SOURCE
-    assert await callers.admitted(harbour.name, BOB)
+    assert await callers.admitted(first_node.name, BOB)
     # the cap of a source is for all nodes
-    assert not await callers.admitted(lighthouse.name, ALICE)
+    assert not await callers.admitted(second_node.name, ALICE)
     assert all(await asyncio.gather(*(each.open() for each in alices)))
 
 
@@ -55,11 +55,11 @@ LIKE_ALICE = "127.4.22.142"
 
 @pytest.mark.real
 async def test_nobody_finds_an_address_that_is_counted_as_somebody_elses(
-    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+    gateway: LocalGateway, callers: Callers, first_node: EchoNode, second_node: EchoNode
 ) -> None:
-    await gateway.apply([harbour.route("0.0.0.0/0"), lighthouse.route("0.0.0.0/0")])
-    assert len(await fill(callers, harbour.name, LIKE_ALICE)) == PER_SOURCE
-    assert await callers.admitted(lighthouse.name, ALICE)
+    await gateway.apply([first_node.route("0.0.0.0/0"), second_node.route("0.0.0.0/0")])
+    assert len(await fill(callers, first_node.name, LIKE_ALICE)) == PER_SOURCE
+    assert await callers.admitted(second_node.name, ALICE)
 
 
 def test_a_gateway_that_is_not_started_leaves_nothing(
@@ -74,12 +74,12 @@ def test_each_gateway_hashes_with_a_key_of_its_own_that_stays(tmp_path: Path) ->
     folders = [tmp_path / "one", tmp_path / "another"]
     keys = [hash_key.load_or_create(folder) for folder in folders]
     assert keys == [hash_key.load_or_create(folder) for folder in folders]
-    assert len({hash_key.PLACE, *keys}) == 3
+    assert len({hash_key.PLACEHOLDER, *keys}) == 3
     assert (folders[0] / "limits.key").stat().st_mode & 0o777 == 0o600
     assert [each.name for each in folders[0].iterdir()] == ["limits.key"]
     for key in keys:
         made = hash_key.with_key(key)
-        assert (key in made, hash_key.PLACE in made) == (True, False)
+        assert (key in made, hash_key.PLACEHOLDER in made) == (True, False)
     (folders[0] / "limits.key").write_bytes(b"")
     with pytest.raises(SetupError, match=r"limits\.key: must have 16 bytes"):
         hash_key.with_key(hash_key.load_or_create(folders[0]))
@@ -87,60 +87,60 @@ def test_each_gateway_hashes_with_a_key_of_its_own_that_stays(tmp_path: Path) ->
 
 @pytest.mark.real
 async def test_one_node_has_so_many_connections_and_others_theirs(
-    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+    gateway: LocalGateway, callers: Callers, first_node: EchoNode, second_node: EchoNode
 ) -> None:
-    routes = [harbour.route("0.0.0.0/0"), lighthouse.route("0.0.0.0/0")]
+    routes = [first_node.route("0.0.0.0/0"), second_node.route("0.0.0.0/0")]
     await gateway.apply(routes)
-    alices = await fill(callers, harbour.name, ALICE)
-    bobs = await fill(callers, harbour.name.upper(), BOB)
+    alices = await fill(callers, first_node.name, ALICE)
+    bobs = await fill(callers, first_node.name.upper(), BOB)
     assert len(alices) + len(bobs) == PER_NODE
-    assert not await callers.admitted(harbour.name, CHARLIE)
-    assert await callers.admitted(lighthouse.name, CHARLIE)
+    assert not await callers.admitted(first_node.name, CHARLIE)
+    assert await callers.admitted(second_node.name, CHARLIE)
 
 
 @pytest.mark.real
 async def test_both_listeners_count_together(
     gateway: LocalGateway,
     callers: Callers,
-    harbour: EchoNode,
+    first_node: EchoNode,
     listening: ListenerOptions,
 ) -> None:
-    await gateway.apply([replace(harbour.route(ALICE), grpc=harbour.address)])
+    await gateway.apply([replace(first_node.route(ALICE), grpc=first_node.address)])
     for port in listening.ports.values():
         for _ in range(PER_SOURCE // 2):
-            made = await callers.call(harbour.name, ALICE, port=port)
+            made = await callers.call(first_node.name, ALICE, port=port)
             assert await made.open()
     for port in listening.ports.values():
-        assert not await callers.admitted(harbour.name, ALICE, port=port)
+        assert not await callers.admitted(first_node.name, ALICE, port=port)
 
 
 @pytest.mark.real
 async def test_the_counts_come_back_to_nothing(
-    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+    gateway: LocalGateway, callers: Callers, first_node: EchoNode
 ) -> None:
     """However connections end: by the caller, by a cut, by being refused."""
     for number in range(6):
-        await gateway.apply([harbour.route(ALICE, BOB)])
-        made = await fill(callers, harbour.name, ALICE)
+        await gateway.apply([first_node.route(ALICE, BOB)])
+        made = await fill(callers, first_node.name, ALICE)
         assert len(made) == PER_SOURCE, f"in round {number}"
         await asyncio.gather(*(each.close() for each in made[::2]))
-        await gateway.apply([harbour.route(BOB)])
+        await gateway.apply([first_node.route(BOB)])
         for each in made[1::2]:
             assert await each.ended(within_s=10)
 
 
 @pytest.mark.real
 async def test_many_at_once_are_counted_right(
-    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+    gateway: LocalGateway, callers: Callers, first_node: EchoNode
 ) -> None:
     """On two threads of Envoy that share the counters."""
-    await gateway.apply([harbour.route("127.0.0.0/8")])
+    await gateway.apply([first_node.route("127.0.0.0/8")])
     for _ in range(5):
-        attempts = [callers.admitted(harbour.name, ALICE) for _ in range(60)]
+        attempts = [callers.admitted(first_node.name, ALICE) for _ in range(60)]
         await asyncio.gather(*attempts)
 
     async def emptied() -> bool:
-        made = await fill(callers, harbour.name, ALICE)
+        made = await fill(callers, first_node.name, ALICE)
         await asyncio.gather(*(each.close() for each in made))
         return len(made) == PER_SOURCE
 
@@ -151,12 +151,12 @@ async def test_many_at_once_are_counted_right(
 
 @pytest.mark.real
 async def test_a_new_source_in_each_call_is_no_trouble(
-    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+    gateway: LocalGateway, callers: Callers, first_node: EchoNode
 ) -> None:
-    await gateway.apply([harbour.route("127.0.0.0/8")])
+    await gateway.apply([first_node.route("127.0.0.0/8")])
     sources = [str(ip_address("127.1.0.1") + number) for number in range(300)]
     for source in sources:
-        assert await callers.admitted(harbour.name, source)
+        assert await callers.admitted(first_node.name, source)
 
 
 def test_the_filter_is_what_the_pinned_compiler_makes_of_its_source() -> None:

@@ -29,23 +29,27 @@ def discovery() -> DiscoveryGateway:
     return DiscoveryGateway(LISTENING, token=TOKEN)
 
 
-def asked(version: str = "", *, token: str = TOKEN, **more: object) -> bytes:
+def discovery_request(
+    version: str = "", *, token: str = TOKEN, **more: object
+) -> bytes:
     node = {"id": "gateway 1", "metadata": {"token": token}, "extensions": []}
     return json.dumps({"version_info": version, "node": node, **more}).encode()
 
 
 async def test_a_gateway_is_told_what_it_has_not(discovery: DiscoveryGateway) -> None:
     await discovery.apply([HARBOUR])
-    answer = await discovery.answer(asked(), patience_s=0)
+    answer = await discovery.answer(discovery_request(), patience_s=0)
     assert answer == Documents(LISTENING).document([HARBOUR]).content
     version = json.loads(answer)["version_info"]
-    assert await discovery.answer(asked(version), patience_s=0) is None
+    assert await discovery.answer(discovery_request(version), patience_s=0) is None
 
 
 async def test_a_change_answers_who_is_waiting(discovery: DiscoveryGateway) -> None:
     await discovery.apply([HARBOUR])
     version = Documents(LISTENING).document([HARBOUR]).version
-    waiting = asyncio.create_task(discovery.answer(asked(version), patience_s=30))
+    waiting = asyncio.create_task(
+        discovery.answer(discovery_request(version), patience_s=30)
+    )
     await asyncio.sleep(0)
     await discovery.apply([HARBOUR])  # no change
     await asyncio.sleep(0)
@@ -60,16 +64,16 @@ async def test_before_the_first_routes_nobody_is_told_that_there_are_none(
     discovery: DiscoveryGateway,
 ) -> None:
     with pytest.raises(Away, match="not known yet"):
-        await discovery.answer(asked(), patience_s=0)
+        await discovery.answer(discovery_request(), patience_s=0)
 
 
 async def test_one_that_does_not_take_its_routes_is_not_asked_without_pause(
     discovery: DiscoveryGateway,
 ) -> None:
     await discovery.apply([HARBOUR])
-    assert await discovery.answer(asked(), patience_s=0.05)
+    assert await discovery.answer(discovery_request(), patience_s=0.05)
     began = asyncio.get_running_loop().time()
-    assert await discovery.answer(asked(), patience_s=0.05)
+    assert await discovery.answer(discovery_request(), patience_s=0.05)
     assert asyncio.get_running_loop().time() - began > 0.04
 
 
@@ -77,7 +81,7 @@ async def test_who_is_no_gateway_learns_nothing(discovery: DiscoveryGateway) -> 
     await discovery.apply([HARBOUR])
     for token in ("", "21 million", "ключ"):
         with pytest.raises(Unauthorized):
-            await discovery.answer(asked(token=token), patience_s=0)
+            await discovery.answer(discovery_request(token=token), patience_s=0)
     with pytest.raises(Unauthorized):
         await discovery.answer(b"{}", patience_s=0)
 
@@ -120,7 +124,9 @@ async def test_the_token_is_shown_where_it_belongs(discovery: DiscoveryGateway) 
 
 
 async def test_only_listeners_can_be_asked_for(discovery: DiscoveryGateway) -> None:
-    clusters = asked(type_url="type.googleapis.com/envoy.config.cluster.v3.Cluster")
+    clusters = discovery_request(
+        type_url="type.googleapis.com/envoy.config.cluster.v3.Cluster"
+    )
     with pytest.raises(NotFound):
         await discovery.answer(clusters, patience_s=0)
 
@@ -146,15 +152,15 @@ async def far_gateway(
 @pytest.mark.real
 @pytest.mark.usefixtures("far_gateway")
 async def test_a_far_gateway_follows_and_cuts_within_a_second(
-    api: Api, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+    api: Api, callers: Callers, first_node: EchoNode, second_node: EchoNode
 ) -> None:
-    await api.gateway.apply([harbour.route(ALICE, BOB), lighthouse.route(ALICE)])
-    await callers.get_in(harbour.name, ALICE)
-    alices = await callers.call(harbour.name, ALICE)
-    bobs = await callers.call(harbour.name, BOB)
-    await api.gateway.apply([harbour.route(ALICE), lighthouse.route(ALICE)])
+    await api.gateway.apply([first_node.route(ALICE, BOB), second_node.route(ALICE)])
+    await callers.get_in(first_node.name, ALICE)
+    alices = await callers.call(first_node.name, ALICE)
+    bobs = await callers.call(first_node.name, BOB)
+    await api.gateway.apply([first_node.route(ALICE), second_node.route(ALICE)])
     assert await bobs.ended(within_s=10)
-    assert not await callers.admitted(harbour.name, BOB)
+    assert not await callers.admitted(first_node.name, BOB)
     assert await alices.open()
     assert max(api.sizes) < 256 * 1024
 
@@ -165,39 +171,39 @@ async def test_a_far_gateway_goes_on_without_us_and_lets_nobody_new_in(
     far_gateway: Supervisor,
     tmp_path: Path,
     callers: Callers,
-    harbour: EchoNode,
+    first_node: EchoNode,
 ) -> None:
-    await api.gateway.apply([harbour.route(ALICE)])
-    await callers.get_in(harbour.name, ALICE)
-    made = await callers.call(harbour.name, ALICE)
+    await api.gateway.apply([first_node.route(ALICE)])
+    await callers.get_in(first_node.name, ALICE)
+    made = await callers.call(first_node.name, ALICE)
     await api.down()
     assert await made.open()
-    assert await callers.admitted(harbour.name, ALICE)
-    assert not await callers.admitted(harbour.name, BOB)
+    assert await callers.admitted(first_node.name, ALICE)
+    assert not await callers.admitted(first_node.name, BOB)
 
     # and one that starts meanwhile knows nobody, so nobody gets in
     killed = processes.holder(tmp_path / "far" / "claim")
     assert killed is not None
     await far_gateway.stop()
     await far_gateway.start()
-    assert not await callers.admitted(harbour.name, ALICE)
+    assert not await callers.admitted(first_node.name, ALICE)
 
     await api.up()
-    await callers.get_in(harbour.name, ALICE)
+    await callers.get_in(first_node.name, ALICE)
 
 
 @pytest.mark.real
 async def test_a_far_gateway_whose_token_is_wrong_is_told_nothing(
-    api: Api, tmp_path: Path, envoy: Path, callers: Callers, harbour: EchoNode
+    api: Api, tmp_path: Path, envoy: Path, callers: Callers, first_node: EchoNode
 ) -> None:
-    await api.gateway.apply([harbour.route(ALICE)])
+    await api.gateway.apply([first_node.route(ALICE)])
     control = Control(url=f"http://{HOST}:{api.port}", token="guessed", patience_s=6)
     stranger = Supervisor(tmp_path / "s", Bootstrap(control=control), envoy=envoy)
     await stranger.start()
     async with asyncio.timeout(5):
         while not api.sizes:
             await asyncio.sleep(0.01)
-    assert not await callers.admitted(harbour.name, ALICE)
+    assert not await callers.admitted(first_node.name, ALICE)
     await stranger.stop()
 
 

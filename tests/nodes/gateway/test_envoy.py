@@ -7,7 +7,7 @@ import pytest
 
 from leyden.nodes.gateway.envoy import Documents
 from leyden.nodes.gateway.listener_options import ListenerOptions
-from leyden.nodes.gateway.routes import Address, Listener, Route
+from leyden.nodes.gateway.routes import Listener, Route, UpstreamAddress
 from leyden.values import replace
 
 PORTS = {Listener.REST: 8080, Listener.GRPC: 10009}
@@ -15,13 +15,15 @@ HARBOUR = Route(
     node_id="5f3e",
     name="harbour.nodes.test",
     whitelist=("198.51.100.7", "2001:db8::/32"),
-    rest=Address("127.8.0.1", 8080),
-    grpc=Address("127.8.0.1", 10009),
+    rest=UpstreamAddress("127.8.0.1", 8080),
+    grpc=UpstreamAddress("127.8.0.1", 10009),
 )
 LIGHTHOUSE = replace(HARBOUR, node_id="77aa", name="lighthouse.nodes.test")
 
 
-def told(*routes: Route, listening: ListenerOptions | None = None) -> dict[str, Any]:
+def documents_of(
+    *routes: Route, listening: ListenerOptions | None = None
+) -> dict[str, Any]:
     listeners = Documents(listening or ListenerOptions(ports=PORTS))
     content: dict[str, Any] = json.loads(listeners.document(routes).content)
     return content
@@ -34,9 +36,9 @@ def chains(document: dict[str, Any], listener: Listener) -> dict[str, Any]:
 
 def test_the_filter_that_caps_is_in_use_before_the_first_node() -> None:
     for listener in Listener:
-        (nobody,) = chains(told(), listener).values()
+        (nobody,) = chains(documents_of(), listener).values()
         # Equal filters share one machine; unequal ones would not keep it warm.
-        for chain in chains(told(HARBOUR), listener).values():
+        for chain in chains(documents_of(HARBOUR), listener).values():
             assert chain["filters"][0] == nobody["filters"][0]
             assert "connection_limits.wasm" in json.dumps(chain["filters"][0])
 
@@ -44,7 +46,7 @@ def test_the_filter_that_caps_is_in_use_before_the_first_node() -> None:
 def test_no_chain_lets_in_by_name_alone() -> None:
     nobody = replace(HARBOUR, node_id="00", name="nobody.nodes.test", whitelist=())
     for listener in Listener:
-        found = chains(told(HARBOUR, LIGHTHOUSE, nobody), listener)
+        found = chains(documents_of(HARBOUR, LIGHTHOUSE, nobody), listener)
         del found["nobody"]
         assert len(found) == 4
         for chain in found.values():

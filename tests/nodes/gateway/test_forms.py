@@ -18,7 +18,7 @@ from leyden.nodes.gateway.bootstrap import ADMIN, ROUTES, Bootstrap, flags
 from leyden.nodes.gateway.envoy import Documents, Form, as_json, as_protobuf
 from leyden.nodes.gateway.filters import LIMITS
 from leyden.nodes.gateway.listener_options import ListenerOptions
-from leyden.nodes.gateway.routes import Address, PeerPort
+from leyden.nodes.gateway.routes import PeerPort, UpstreamAddress
 from leyden.values import replace
 from tests.nodes.gateway.test_envoy import HARBOUR, LIGHTHOUSE
 from tests.ports import free_port
@@ -79,7 +79,7 @@ async def test_envoy_understands_the_same_from_either_form(
     tmp_path: Path, listening: ListenerOptions, envoy: Path
 ) -> None:
     behind = replace(listening, balancers=("192.0.2.0/28",))
-    peers = PeerPort(free_port(), Address("127.8.0.1", 9735))
+    peers = PeerPort(free_port(), UpstreamAddress("127.8.0.1", 9735))
     texts = await understood(tmp_path / "json", as_json, behind, envoy, peers)
     bytes_ = await understood(tmp_path / "protobuf", as_protobuf, behind, envoy, peers)
     assert len(texts) == 3

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.real
 
 
 @pytest.fixture(autouse=True)
-async def route(gateway: LocalGateway, harbour: EchoNode) -> None:
-    await gateway.apply([harbour.route(ALICE)])
+async def route(gateway: LocalGateway, first_node: EchoNode) -> None:
+    await gateway.apply([first_node.route(ALICE)])
 
 
 def client_hello(name: str) -> bytes:
@@ -75,28 +75,32 @@ HANDSHAKE = 0x16
 
 
 async def test_a_whole_hello_is_answered_by_the_node(
-    port: int, harbour: EchoNode
+    port: int, first_node: EchoNode
 ) -> None:
-    assert (await answer_to(port, client_hello(harbour.name)))[0] == HANDSHAKE
+    assert (await answer_to(port, client_hello(first_node.name)))[0] == HANDSHAKE
 
 
-async def test_a_hello_in_pieces_is_answered_too(port: int, harbour: EchoNode) -> None:
-    hello = client_hello(harbour.name)
+async def test_a_hello_in_pieces_is_answered_too(
+    port: int, first_node: EchoNode
+) -> None:
+    hello = client_hello(first_node.name)
     first = [hello[i : i + 1] for i in range(20)]  # the headers, byte by byte
     rest = [hello[i : i + 50] for i in range(20, len(hello), 50)]
     assert (await answer_to(port, *first, *rest, pause_s=0.001))[0] == HANDSHAKE
 
 
 async def test_a_hello_larger_than_a_packet_is_answered_too(
-    port: int, harbour: EchoNode
+    port: int, first_node: EchoNode
 ) -> None:
-    hello = oversized_hello(harbour.name, 4_000)
+    hello = oversized_hello(first_node.name, 4_000)
     pieces = [hello[:1_400], hello[1_400:2_800], hello[2_800:]]
     assert (await answer_to(port, *pieces, pause_s=0.01))[0] == HANDSHAKE
 
 
-async def test_a_hello_that_never_ends_is_closed(port: int, harbour: EchoNode) -> None:
-    assert await answer_to(port, oversized_hello(harbour.name, 65_000)) == b""
+async def test_a_hello_that_never_ends_is_closed(
+    port: int, first_node: EchoNode
+) -> None:
+    assert await answer_to(port, oversized_hello(first_node.name, 65_000)) == b""
 
 
 async def test_a_name_may_be_upper_case_or_end_with_a_dot(
@@ -134,8 +138,10 @@ async def test_no_name_is_closed(port: int) -> None:
     assert await answer_to(port, outgoing.read()) == b""
 
 
-async def test_a_proxy_preamble_is_not_believed(port: int, harbour: EchoNode) -> None:
-    hello = client_hello(harbour.name)
+async def test_a_proxy_preamble_is_not_believed(
+    port: int, first_node: EchoNode
+) -> None:
+    hello = client_hello(first_node.name)
     version_1 = f"PROXY TCP4 {ALICE} {HOST} 4711 {port}\r\n".encode()
     assert await answer_to(port, version_1 + hello) == b""
     version_2 = (
@@ -163,21 +169,21 @@ async def test_what_is_no_hello_is_closed(port: int, words: bytes) -> None:
 
 
 async def test_who_says_nothing_is_closed_when_the_time_is_up(
-    port: int, listening: ListenerOptions, harbour: EchoNode
+    port: int, listening: ListenerOptions, first_node: EchoNode
 ) -> None:
     began = asyncio.get_running_loop().time()
-    half = client_hello(harbour.name)[:50]
+    half = client_hello(first_node.name)[:50]
     assert await answer_to(port, half) == b""
     took = asyncio.get_running_loop().time() - began
     assert took >= listening.hello_timeout_s * 0.9
 
 
 async def test_only_the_name_in_the_hello_says_which_node(
-    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+    gateway: LocalGateway, callers: Callers, first_node: EchoNode, second_node: EchoNode
 ) -> None:
     """What is said inside, such as a Host header, means nothing to the gateway."""
-    await gateway.apply([harbour.route(ALICE), lighthouse.route(BOB)])
-    made = await callers.call(harbour.name, ALICE)
+    await gateway.apply([first_node.route(ALICE), second_node.route(BOB)])
+    made = await callers.call(first_node.name, ALICE)
     answer = await made.ask("GET / HTTP/1.1 Host: lighthouse.nodes.test")
     assert answer.startswith("harbour.nodes.test: ")
-    assert not await callers.admitted(lighthouse.name, ALICE)
+    assert not await callers.admitted(second_node.name, ALICE)

@@ -16,7 +16,7 @@ from leyden.base import processes
 from leyden.nodes.certificates.authority import Authority, open_or_create
 from leyden.nodes.gateway.listener_options import ListenerOptions
 from leyden.nodes.gateway.local import LocalGateway
-from leyden.nodes.gateway.routes import Address, Listener, Route
+from leyden.nodes.gateway.routes import Listener, Route, UpstreamAddress
 from leyden.values import replace
 from tests.nodes.gateway.calls import HOST
 from tests.ports import free_port
@@ -58,7 +58,7 @@ async def behind(
     (home / "tls.key").write_bytes(tls.key_pem)
     saved = tmp_path / "saved.pem"
     saved.write_bytes(authority.trusted(tls.chain_pem))
-    rest, grpc = Address(HOST, free_port()), Address(HOST, free_port())
+    rest, grpc = UpstreamAddress(HOST, free_port()), UpstreamAddress(HOST, free_port())
     words = ["--bitcoin.simnet", "--bitcoin.node=neutrino", "--nolisten"]
     words += [f"--lnddir={home}", f"--restlisten={rest}", f"--rpclisten={grpc}"]
     started = await processes.spawn([str(lnd), *words], log=tmp_path / "lnd.log")

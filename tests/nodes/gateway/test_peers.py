@@ -16,7 +16,7 @@ from leyden.nodes.gateway.bootstrap import Bootstrap
 from leyden.nodes.gateway.envoy import Documents
 from leyden.nodes.gateway.listener_options import ListenerOptions
 from leyden.nodes.gateway.local import LocalGateway
-from leyden.nodes.gateway.routes import Address, Listener, PeerPort, Route
+from leyden.nodes.gateway.routes import Listener, PeerPort, Route, UpstreamAddress
 from leyden.values import replace
 from tests.nodes.gateway.calls import ALICE, BOB, HOST
 from tests.nodes.gateway.test_envoy import HARBOUR, LIGHTHOUSE
@@ -39,7 +39,7 @@ def listening() -> ListenerOptions:
 
 
 @pytest.fixture
-async def harbour() -> AsyncIterator[Address]:
+async def first_node() -> AsyncIterator[UpstreamAddress]:
     """Where a node waits for its peers: it sends back what it is sent."""
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -49,14 +49,14 @@ async def harbour() -> AsyncIterator[Address]:
         writer.close()
 
     server = await asyncio.start_server(echo, HOST, 0)
-    yield Address(HOST, server.sockets[0].getsockname()[1])
+    yield UpstreamAddress(HOST, server.sockets[0].getsockname()[1])
     server.close()
 
 
 @pytest.fixture
-def route(harbour: Address) -> Route:
+def route(first_node: UpstreamAddress) -> Route:
     """A node that nobody but its peers may reach."""
-    peers = PeerPort(free_port(), harbour)
+    peers = PeerPort(free_port(), first_node)
     return replace(HARBOUR, whitelist=(), peers=peers)
 
 
@@ -213,8 +213,8 @@ async def test_a_source_begins_so_many_in_a_second_and_others_theirs(
         await gateway.apply([route])
         began = time.monotonic()
         let_in = await let_in_in_turn(route, [ALICE] * 60)
-        most = 2 * (10 + time.monotonic() - began) + 1
-        assert 2 * 10 <= let_in <= most < 60
+        limit = 2 * (10 + time.monotonic() - began) + 1
+        assert 2 * 10 <= let_in <= limit < 60
         assert await is_let_in(lines, route, BOB)
     finally:
         for _, writer in lines:
@@ -237,8 +237,8 @@ async def test_a_node_is_begun_with_so_often_by_many_sources_and_others_as_often
         began = time.monotonic()
         sources = [f"127.77.0.{number + 1}" for number in range(60)]
         let_in = await let_in_in_turn(route, sources)
-        most = 2 * (10 + time.monotonic() - began) + 2
-        assert 2 * 10 <= let_in <= most < 60
+        limit = 2 * (10 + time.monotonic() - began) + 2
+        assert 2 * 10 <= let_in <= limit < 60
         assert await is_let_in(lines, other, "127.77.0.99")
         assert await is_let_in(lines, route, OWN)  # not held to the pace of strangers
     finally:
@@ -274,7 +274,7 @@ async def test_a_node_that_stops_listening_is_cut_off_and_others_are_not(
 async def test_a_port_that_another_program_has_keeps_no_other_node_from_its_peers(
     gateway: LocalGateway, route: Route, lines: list[Line]
 ) -> None:
-    blocked = replace(LIGHTHOUSE, peers=PeerPort(free_port(), Address(HOST, 1)))
+    blocked = replace(LIGHTHOUSE, peers=PeerPort(free_port(), UpstreamAddress(HOST, 1)))
     assert blocked.peers is not None
     with taken(blocked.peers.port):
         with pytest.raises(

@@ -48,16 +48,16 @@ def test_without_a_token_nothing_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.real
 async def test_an_envoy_that_somebody_else_runs_lets_in_who_may_come(
-    api: Api, envoy: Path, tmp_path: Path, callers: Callers, harbour: EchoNode
+    api: Api, envoy: Path, tmp_path: Path, callers: Callers, first_node: EchoNode
 ) -> None:
     folder = tmp_path / "gateway"
     gateways.prepare_far(settings(tmp_path, api.port), folder)
-    await api.gateway.apply([harbour.route(ALICE)])
+    await api.gateway.apply([first_node.route(ALICE)])
     command = [str(envoy), *flags(Path(BOOTSTRAP), workers=2)]
     for _ in range(2):  # again from the same folder, as a kubelet does
         with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL) as run:
             try:
-                await callers.get_in(harbour.name, ALICE)
-                assert not await callers.admitted(harbour.name, BOB)
+                await callers.get_in(first_node.name, ALICE)
+                assert not await callers.admitted(first_node.name, BOB)
             finally:
                 run.kill()

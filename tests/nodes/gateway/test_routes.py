@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from leyden.nodes.gateway.routes import (
     APART,
-    Address,
     Listener,
     PeerPort,
     Route,
+    UpstreamAddress,
     filter_chains,
     table,
 )
@@ -18,8 +18,8 @@ from leyden.nodes.gateway.routes import (
 def a_route(*whitelist: str, name: str = "harbour.nodes.test", **more: object) -> Route:
     values: dict[str, object] = {
         "node_id": "5f3e",
-        "rest": Address("127.8.0.1", 8080),
-        "grpc": Address("127.8.0.1", 10009),
+        "rest": UpstreamAddress("127.8.0.1", 8080),
+        "grpc": UpstreamAddress("127.8.0.1", 10009),
         **more,
     }
     return Route(name=name, whitelist=whitelist, **values)  # type: ignore[arg-type]
@@ -84,13 +84,13 @@ def test_what_is_no_host_name_is_no_route(name: str) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        Address("nodes.test", 8080),
-        Address("127.0.0.1", 0),
-        Address("127.0.0.1", 65_536),
-        Address("127.1", 8080),
+        UpstreamAddress("nodes.test", 8080),
+        UpstreamAddress("127.0.0.1", 0),
+        UpstreamAddress("127.0.0.1", 65_536),
+        UpstreamAddress("127.1", 8080),
     ],
 )
-def test_what_is_no_address_is_no_route(address: Address) -> None:
+def test_what_is_no_address_is_no_route(address: UpstreamAddress) -> None:
     with pytest.raises(ValueError, match=r"is not a port|does not appear to be"):
         a_route("::/0", rest=address)
 
@@ -101,7 +101,7 @@ def test_one_name_leads_to_one_node() -> None:
 
 
 def test_one_peer_port_leads_to_one_node() -> None:
-    peers = PeerPort(21000, Address("127.8.0.1", 9735))
+    peers = PeerPort(21000, UpstreamAddress("127.8.0.1", 9735))
     other = {"name": "other.nodes.test", "node_id": "77aa"}
     assert len(table([a_route(peers=peers), a_route(**other)])) == 2
     with pytest.raises(ValueError, match="21000 is the peer port of both 5f3e and"):
@@ -111,10 +111,10 @@ def test_one_peer_port_leads_to_one_node() -> None:
 @pytest.mark.parametrize(
     "peers",
     [
-        PeerPort(0, Address("127.8.0.1", 9735)),
-        PeerPort(65536, Address("127.8.0.1", 9735)),
-        PeerPort(21000, Address("127.8.0.1", 0)),
-        PeerPort(21000, Address("harbour.example", 9735)),
+        PeerPort(0, UpstreamAddress("127.8.0.1", 9735)),
+        PeerPort(65536, UpstreamAddress("127.8.0.1", 9735)),
+        PeerPort(21000, UpstreamAddress("127.8.0.1", 0)),
+        PeerPort(21000, UpstreamAddress("harbour.example", 9735)),
     ],
 )
 def test_what_is_no_peer_port_is_no_route(peers: PeerPort) -> None:
@@ -128,4 +128,4 @@ def test_one_node_has_one_route() -> None:
 
 
 def test_an_ipv6_address_is_written_with_brackets() -> None:
-    assert str(Address("2001:db8::1", 8080)) == "[2001:db8::1]:8080"
+    assert str(UpstreamAddress("2001:db8::1", 8080)) == "[2001:db8::1]:8080"

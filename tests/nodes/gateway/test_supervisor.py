@@ -48,25 +48,25 @@ async def test_it_goes_first_on_a_busy_machine(folder: Path) -> None:
     assert niceness == {-10}
 
 
-def running(folder: Path) -> processes.Identity:
+def running(folder: Path) -> processes.ProcessIdentity:
     found = processes.holder(folder / "claim")
     assert found is not None
     return found
 
 
 async def test_killed_it_is_back_with_its_whitelists(
-    gateway: LocalGateway, folder: Path, callers: Callers, harbour: EchoNode
+    gateway: LocalGateway, folder: Path, callers: Callers, first_node: EchoNode
 ) -> None:
     looking_after = asyncio.create_task(gateway.run())
-    await gateway.apply([harbour.route(ALICE)])
-    made = await callers.call(harbour.name)
+    await gateway.apply([first_node.route(ALICE)])
+    made = await callers.call(first_node.name)
     killed = running(folder)
     os.kill(killed.pid, signal.SIGKILL)
     assert await made.ended(within_s=10)
     async with asyncio.timeout(30):
-        while not await callers.admitted(harbour.name, ALICE):
-            assert not await callers.admitted(harbour.name, BOB)
-    assert not await callers.admitted(harbour.name, BOB)
+        while not await callers.admitted(first_node.name, ALICE):
+            assert not await callers.admitted(first_node.name, BOB)
+    assert not await callers.admitted(first_node.name, BOB)
     assert running(folder) != killed
     looking_after.cancel()
 
@@ -77,19 +77,19 @@ async def test_it_goes_on_without_us_and_is_found_again(
     listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
-    harbour: EchoNode,
+    first_node: EchoNode,
 ) -> None:
-    await gateway.apply([harbour.route(ALICE)])
+    await gateway.apply([first_node.route(ALICE)])
     before = running(folder)
-    made = await callers.call(harbour.name)
+    made = await callers.call(first_node.name)
 
     again = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
     await again.start()
 
     assert running(folder) == before
     assert await made.open()
-    assert not await callers.admitted(harbour.name, BOB)
-    await again.apply([harbour.route(ALICE)])
+    assert not await callers.admitted(first_node.name, BOB)
+    await again.apply([first_node.route(ALICE)])
     assert await made.open()
 
 
@@ -99,15 +99,15 @@ async def test_what_another_process_put_in_force_is_not_taken_for_ours(
     listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
-    harbour: EchoNode,
+    first_node: EchoNode,
 ) -> None:
-    await gateway.apply([harbour.route(ALICE)])
+    await gateway.apply([first_node.route(ALICE)])
     other = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
     await other.start()
-    await other.apply([harbour.route(BOB)])
-    await gateway.apply([harbour.route(ALICE)])
-    assert not await callers.admitted(harbour.name, BOB)
-    assert await callers.admitted(harbour.name, ALICE)
+    await other.apply([first_node.route(BOB)])
+    await gateway.apply([first_node.route(ALICE)])
+    assert not await callers.admitted(first_node.name, BOB)
+    assert await callers.admitted(first_node.name, ALICE)
 
 
 @pytest.mark.usefixtures("gateway")
@@ -130,7 +130,7 @@ async def test_whoever_looks_after_it_at_once_starts_one_that_can_be_told(
     listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
-    harbour: EchoNode,
+    first_node: EchoNode,
 ) -> None:
     others = [
         LocalGateway(folder, listening, Bootstrap(), envoy=envoy) for _ in range(3)
@@ -141,8 +141,8 @@ async def test_whoever_looks_after_it_at_once_starts_one_that_can_be_told(
         await processes.exited(killed)
         await asyncio.gather(*(each.start() for each in (gateway, *others)))
         for number, each in enumerate(others):
-            await each.apply([harbour.route(ALICE if number % 2 else BOB)])
-        assert await callers.admitted(harbour.name, BOB)
+            await each.apply([first_node.route(ALICE if number % 2 else BOB)])
+        assert await callers.admitted(first_node.name, BOB)
 
 
 async def test_set_up_otherwise_it_is_replaced(
@@ -151,17 +151,17 @@ async def test_set_up_otherwise_it_is_replaced(
     listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
-    harbour: EchoNode,
+    first_node: EchoNode,
 ) -> None:
-    await gateway.apply([harbour.route(ALICE)])
+    await gateway.apply([first_node.route(ALICE)])
     before = running(folder)
     other = LocalGateway(folder, listening, Bootstrap(connections=77), envoy=envoy)
     await other.start()
     assert running(folder) != before
     # nodes may be elsewhere by now, so nobody gets in until we say who
-    assert not await callers.admitted(harbour.name, ALICE)
-    await other.apply([harbour.route(ALICE)])
-    assert await callers.admitted(harbour.name, ALICE)
+    assert not await callers.admitted(first_node.name, ALICE)
+    await other.apply([first_node.route(ALICE)])
+    assert await callers.admitted(first_node.name, ALICE)
 
 
 async def test_what_lay_there_from_another_day_lets_nobody_in(
@@ -170,49 +170,49 @@ async def test_what_lay_there_from_another_day_lets_nobody_in(
     listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
-    harbour: EchoNode,
+    first_node: EchoNode,
 ) -> None:
-    await gateway.apply([harbour.route(ALICE)])
+    await gateway.apply([first_node.route(ALICE)])
     await gateway.stop()
     tomorrow = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
     await tomorrow.start()
-    assert not await callers.admitted(harbour.name, ALICE)
+    assert not await callers.admitted(first_node.name, ALICE)
 
 
 async def test_routes_given_while_it_is_away_are_in_force_when_it_is_back(
-    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+    gateway: LocalGateway, callers: Callers, first_node: EchoNode
 ) -> None:
-    await gateway.apply([harbour.route(ALICE)])
+    await gateway.apply([first_node.route(ALICE)])
     await gateway.stop()
-    await gateway.apply([harbour.route(BOB)])
-    assert not await callers.admitted(harbour.name, BOB)
+    await gateway.apply([first_node.route(BOB)])
+    assert not await callers.admitted(first_node.name, BOB)
     await gateway.start()
-    await callers.get_in(harbour.name, BOB)
-    assert not await callers.admitted(harbour.name, ALICE)
+    await callers.get_in(first_node.name, BOB)
+    assert not await callers.admitted(first_node.name, ALICE)
 
 
 async def test_routes_that_it_refuses_change_nothing(
     gateway: LocalGateway,
     folder: Path,
     callers: Callers,
-    harbour: EchoNode,
-    lighthouse: EchoNode,
+    first_node: EchoNode,
+    second_node: EchoNode,
 ) -> None:
-    await gateway.apply([harbour.route(ALICE)])
+    await gateway.apply([first_node.route(ALICE)])
     before = (folder / "routes.pb").read_bytes()
     limits = folder / "connection_limits.wasm"
-    kept = limits.read_bytes()
+    content = limits.read_bytes()
     limits.unlink()  # without its filter no chain can be made
-    both = [harbour.route(ALICE), lighthouse.route(ALICE)]
+    both = [first_node.route(ALICE), second_node.route(ALICE)]
     with pytest.raises(Away, match="refused the routes"):
         await gateway.apply(both)
-    assert await callers.admitted(harbour.name, ALICE)
-    assert not await callers.admitted(lighthouse.name, ALICE)
+    assert await callers.admitted(first_node.name, ALICE)
+    assert not await callers.admitted(second_node.name, ALICE)
     assert (folder / "routes.pb").read_bytes() == before
 
-    limits.write_bytes(kept)
+    limits.write_bytes(content)
     await gateway.apply(both)
-    assert await callers.admitted(lighthouse.name, ALICE)
+    assert await callers.admitted(second_node.name, ALICE)
 
 
 async def test_a_port_that_is_taken_is_said(
@@ -246,9 +246,9 @@ async def test_an_envoy_that_cannot_run_is_said(
 
 
 async def test_its_files_are_for_its_owner_alone(
-    gateway: LocalGateway, folder: Path, harbour: EchoNode
+    gateway: LocalGateway, folder: Path, first_node: EchoNode
 ) -> None:
-    await gateway.apply([harbour.route(ALICE)])
+    await gateway.apply([first_node.route(ALICE)])
     assert folder.stat().st_mode & 0o077 == 0
     for path in folder.iterdir():
         assert (
@@ -261,7 +261,7 @@ async def test_more_connections_than_there_are_files_for_are_closed_not_hung(
     listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
-    harbour: EchoNode,
+    first_node: EchoNode,
 ) -> None:
     few = LocalGateway(
         folder,
@@ -270,11 +270,11 @@ async def test_more_connections_than_there_are_files_for_are_closed_not_hung(
         envoy=envoy,
     )
     await few.start()
-    await few.apply([harbour.route(ALICE)])
-    made = [await callers.call(harbour.name) for _ in range(5)]
-    assert not await callers.admitted(harbour.name)
+    await few.apply([first_node.route(ALICE)])
+    made = [await callers.call(first_node.name) for _ in range(5)]
+    assert not await callers.admitted(first_node.name)
     await made[0].close()
-    await callers.get_in(harbour.name)
+    await callers.get_in(first_node.name)
     await few.stop()
 
 
@@ -297,7 +297,7 @@ async def test_where_few_files_may_be_open_it_closes_what_is_too_much_and_lives_
     listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
-    harbour: EchoNode,
+    first_node: EchoNode,
 ) -> None:
     ports = [
         str(listening.ports[listener]) for listener in (Listener.REST, Listener.GRPC)
@@ -310,17 +310,17 @@ async def test_where_few_files_may_be_open_it_closes_what_is_too_much_and_lives_
     before = running(folder)
     roomy = replace(listening, connections_per_source=500, connections_per_node=500)
     gateway = LocalGateway(folder, roomy, Bootstrap(), envoy=envoy)
-    await gateway.apply([harbour.route(ALICE)])
+    await gateway.apply([first_node.route(ALICE)])
 
     made = []
     for _ in range(200):
         try:
-            made.append(await callers.call(harbour.name))
+            made.append(await callers.call(first_node.name))
         except OSError:
             break
     assert len(made) == 80  # two files each, and 96 for itself
     assert all(await asyncio.gather(*(each.open() for each in made)))
     await asyncio.gather(*(each.close() for each in made))
-    await callers.get_in(harbour.name)
+    await callers.get_in(first_node.name)
     assert running(folder) == before
     await gateway.stop()

@@ -12,13 +12,13 @@ pytestmark = pytest.mark.real
 
 
 async def test_figures_are_kept_by_node(
-    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+    gateway: LocalGateway, callers: Callers, first_node: EchoNode, second_node: EchoNode
 ) -> None:
-    await gateway.apply([harbour.route(ALICE), lighthouse.route(ALICE)])
-    made = await callers.call(harbour.name)
+    await gateway.apply([first_node.route(ALICE), second_node.route(ALICE)])
+    made = await callers.call(first_node.name)
     await made.ask("x" * 20_000)
-    await callers.call(lighthouse.name)
-    await callers.call(lighthouse.name)
+    await callers.call(second_node.name)
+    await callers.call(second_node.name)
 
     async with asyncio.timeout(5):
         while (found := await gateway.traffic() or {}).get(

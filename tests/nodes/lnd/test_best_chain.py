@@ -43,10 +43,10 @@ class Backend:
 
     async def call(self, method: str, path: str) -> dict[str, Any]:
         assert method == "GET"
-        asked = parse_qs(urlsplit(path).query)
+        request = parse_qs(urlsplit(path).query)
         if not path.startswith(BLOCK_HASH):
-            return self._block(asked["block_hash"][0])
-        height = int(asked["block_height"][0])
+            return self._block(request["block_hash"][0])
+        height = int(request["block_height"][0])
         self.asked.append(height)
         if height > self.tip:
             raise NodeRefused("-1: Block number out of range")

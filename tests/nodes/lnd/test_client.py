@@ -8,8 +8,8 @@ import pytest
 
 from leyden.errors import NodeAway, NodeRefused
 from leyden.lnd.trust import trusting
-from leyden.nodes.lnd.client import Lnd, connect, session
-from leyden.nodes.lnd.states import Address
+from leyden.nodes.lnd.client import LndClient, connect, session
+from leyden.nodes.lnd.states import TlsAddress
 from tests.authority import Authority
 from tests.busy_server import HOST, BusyServer
 from tests.stand_in_lnd import StandInLnd
@@ -29,34 +29,34 @@ def stand_in(authority: Authority, tmp_path: Path) -> StandInLnd:
 
 
 @pytest.fixture
-async def lnd(authority: Authority, stand_in: StandInLnd) -> AsyncIterator[Lnd]:
+async def lnd(authority: Authority, stand_in: StandInLnd) -> AsyncIterator[LndClient]:
     async with (
         stand_in.serving("127.0.0.1", 0) as port,
-        connect(Address("127.0.0.1", port, NAME), trusting(authority.pem)) as client,
+        connect(TlsAddress("127.0.0.1", port, NAME), trusting(authority.pem)) as client,
     ):
         yield client
 
 
-async def test_it_answers_what_lnd_answers(lnd: Lnd) -> None:
+async def test_it_answers_what_lnd_answers(lnd: LndClient) -> None:
     assert await lnd.call("GET", "/v1/state") == {"state": "NON_EXISTING"}
     body = {"wallet_password": "aGFyYm91cg==", "stateless_init": True}
     assert "admin_macaroon" in await lnd.call("POST", "/v1/initwallet", body)
     assert await lnd.call("GET", "/v1/state") == {"state": "SERVER_ACTIVE"}
 
 
-async def test_lnds_refusal_comes_with_its_reason(lnd: Lnd) -> None:
-    with pytest.raises(NodeRefused, match="/v1/unlockwallet in NON_EXISTING") as told:
+async def test_lnds_refusal_comes_with_its_reason(lnd: LndClient) -> None:
+    with pytest.raises(NodeRefused, match="/v1/unlockwallet in NON_EXISTING") as raised:
         await lnd.call("POST", "/v1/unlockwallet", {})
-    assert told.value.code == 2
+    assert raised.value.code == 2
 
 
 async def test_a_stream_gives_one_thing_after_the_other(
-    lnd: Lnd, stand_in: StandInLnd
+    lnd: LndClient, stand_in: StandInLnd
 ) -> None:
     states = []
     async with asyncio.timeout(5):
-        async for told in lnd.stream("GET", "/v1/state/subscribe"):
-            states.append(told["state"])
+        async for answer in lnd.stream("GET", "/v1/state/subscribe"):
+            states.append(answer["state"])
             if len(states) == 1:
                 await stand_in.say("UNLOCKED")
             else:
@@ -69,20 +69,20 @@ async def test_nobody_there_is_away_and_so_is_a_stranger(
 ) -> None:
     async with stand_in.serving("127.0.0.1", 0) as port:
         for address, tls in (
-            (Address("127.0.0.1", port, "other.node"), trusting(authority.pem)),
-            (Address("127.0.0.1", port, NAME), trusting(Authority("stranger").pem)),
+            (TlsAddress("127.0.0.1", port, "other.node"), trusting(authority.pem)),
+            (TlsAddress("127.0.0.1", port, NAME), trusting(Authority("stranger").pem)),
         ):
             async with connect(address, tls) as client:
                 with pytest.raises(NodeAway):
                     await client.call("GET", "/v1/state")
     async with connect(
-        Address("127.0.0.1", port, NAME), trusting(authority.pem)
+        TlsAddress("127.0.0.1", port, NAME), trusting(authority.pem)
     ) as client:
         with pytest.raises(NodeAway):
             await client.call("GET", "/v1/state")
 
 
-async def test_who_takes_too_long_is_away(lnd: Lnd) -> None:
+async def test_who_takes_too_long_is_away(lnd: LndClient) -> None:
     with pytest.raises(NodeAway):
         await lnd.call("GET", "/v1/state/subscribe", timeout_s=0.05)
 
@@ -95,7 +95,7 @@ async def test_a_stream_that_is_left_leaves_no_connection(
     line = b'{"result":{"state":"LOCKED"}}\n'
     async with BusyServer(tmp_path, NAME, authority).serving(line) as busy:
         async with (
-            connect(Address(HOST, busy.port, NAME), trusts) as client,
+            connect(TlsAddress(HOST, busy.port, NAME), trusts) as client,
             aclosing(client.stream("GET", "/v1/state/subscribe")) as stream,
         ):
             assert await anext(stream) == {"state": "LOCKED"}
@@ -108,7 +108,7 @@ async def test_a_call_that_is_cancelled_leaves_no_connection(
     trusts = trusting(authority.pem)
     async with (
         BusyServer(tmp_path, NAME, authority).serving(None) as busy,
-        connect(Address(HOST, busy.port, NAME), trusts) as client,
+        connect(TlsAddress(HOST, busy.port, NAME), trusts) as client,
     ):
         calling = asyncio.create_task(client.call("GET", "/v1/getinfo"))
         await busy.asked.wait()

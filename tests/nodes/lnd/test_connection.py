@@ -7,7 +7,7 @@ import pytest
 
 from leyden.errors import Away, NodeAway, NodeRefused
 from leyden.lnd.rest import NODE
-from leyden.nodes.lnd.connection import Access, Connection
+from leyden.nodes.lnd.connection import LndAccess, LndConnection
 from tests.authority import Authority
 from tests.stand_in_lnd import StandInLnd
 
@@ -26,8 +26,8 @@ async def port(authority: Authority, tmp_path: Path) -> AsyncIterator[int]:
         yield port
 
 
-def access(folder: Path, port: int, *, is_new: bool = False) -> Access:
-    return Access(
+def access(folder: Path, port: int, *, is_new: bool = False) -> LndAccess:
+    return LndAccess(
         host=HOST,
         port=port,
         certificate=folder / "trusted.cert",
@@ -39,7 +39,7 @@ def access(folder: Path, port: int, *, is_new: bool = False) -> Access:
 async def test_files_may_come_later(
     authority: Authority, port: int, tmp_path: Path
 ) -> None:
-    connection = Connection(access(tmp_path, port), NODE)
+    connection = LndConnection(access(tmp_path, port), NODE)
     with pytest.raises(NodeAway, match="files can't be read: no such file"):
         await connection.call("GET", "/v1/state")
     (tmp_path / "trusted.cert").write_text(authority.pem)
@@ -53,7 +53,7 @@ async def test_a_certificate_that_was_renewed_is_read_again(
 ) -> None:
     (tmp_path / "trusted.cert").write_text(Authority("the one before").pem)
     (tmp_path / "some.macaroon").write_bytes(b"\x02\x01")
-    connection = Connection(access(tmp_path, port), NODE)
+    connection = LndConnection(access(tmp_path, port), NODE)
     with pytest.raises(NodeAway, match="the node does not respond"):
         await connection.call("GET", "/v1/state")
     (tmp_path / "trusted.cert").write_text(authority.pem)
@@ -65,10 +65,10 @@ async def test_only_a_new_one_is_called_without_a_macaroon(
     authority: Authority, port: int, tmp_path: Path
 ) -> None:
     (tmp_path / "trusted.cert").write_text(authority.pem)
-    old = Connection(access(tmp_path, port), NODE)
+    old = LndConnection(access(tmp_path, port), NODE)
     with pytest.raises(Away):
         await old.call("GET", "/v1/state")
-    new = Connection(access(tmp_path, port, is_new=True), NODE)
+    new = LndConnection(access(tmp_path, port, is_new=True), NODE)
     assert await new.call("GET", "/v1/state") == {"state": "NON_EXISTING"}
     with pytest.raises(NodeRefused, match="/v1/unlockwallet in NON_EXISTING"):
         await new.call("POST", "/v1/unlockwallet", {})

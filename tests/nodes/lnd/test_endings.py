@@ -22,7 +22,7 @@ DONE = f"{AT} [INF] LTND: Shutdown complete"
 
 
 @pytest.mark.parametrize(
-    ("lines", "code", "asked"),
+    ("lines", "code", "is_requested"),
     [
         ([OPENED, REQUEST, DONE], 0, True),
         ([OPENED, REQUEST, DONE], None, True),  # adopted: nobody tells us the code
@@ -48,9 +48,9 @@ DONE = f"{AT} [INF] LTND: Shutdown complete"
     ],
 )
 def test_only_an_owners_own_stop_is_one(
-    lines: list[str], code: int | None, *, asked: bool
+    lines: list[str], code: int | None, *, is_requested: bool
 ) -> None:
-    assert stopped_by_owner("\n".join(lines).encode(), code) is asked
+    assert stopped_by_owner("\n".join(lines).encode(), code) is is_requested
 
 
 @pytest.mark.parametrize(

@@ -12,20 +12,29 @@ from hypothesis import strategies as st
 
 from leyden.errors import Malformed, SetupError
 from leyden.nodes.lnd import conf, keys
-from leyden.nodes.lnd.chains import Bitcoind, Btcd, Chain, Neutrino
-from leyden.nodes.lnd.home import Owner, Tls, channel_backup, log_file, render, write
+from leyden.nodes.lnd.chains import Bitcoind, BtcdBackend, Chain, Neutrino
+from leyden.nodes.lnd.home import (
+    FileOwner,
+    Tls,
+    channel_backup,
+    log_file,
+    render,
+    write,
+)
 from leyden.nodes.lnd.options import REPEATABLE, Options, lines
 from leyden.nodes.rules import node_settings
 from leyden.nodes.rules.node_settings import NodeSettings
 from leyden.nodes.rules.onions import host_of
 from leyden.nodes.rules.versions import OFFERED, Version
 from leyden.schemas.node_settings import TABLE
-from leyden.schemas.settings import Kind
+from leyden.schemas.settings import SettingKind
 from leyden.values import replace
 
 VERSION = OFFERED.default
 TLS = Tls(chain_pem=b"a chain\n", key_pem=b"its key\n")
-BTCD = Btcd(host="127.0.0.1:18556", user="u", password="p4ss", certificate=b"PEM\n")
+BTCD = BtcdBackend(
+    host="127.0.0.1:18556", user="u", password="p4ss", certificate=b"PEM\n"
+)
 OPTIONS = Options(
     version=VERSION,
     chain=Chain.SIMNET,
@@ -388,7 +397,9 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_files_belong_to_the_user_of_the_node(tmp_path: Path) -> None:
     home = tmp_path / "7"
-    write(home, a_signed_node(), OPTIONS, tls=TLS, owner=Owner(uid=31_007, gid=31_008))
+    write(
+        home, a_signed_node(), OPTIONS, tls=TLS, owner=FileOwner(uid=31_007, gid=31_008)
+    )
     for path in (home, *home.iterdir()):
         assert (path.stat().st_uid, path.stat().st_gid) == (31_007, 31_008)
 
@@ -404,7 +415,7 @@ def test_where_lnd_keeps_its_own() -> None:
 KNOWN = {each.lnd for each in TABLE.values()} | {
     key for key, _ in lines(a_node(), OPTIONS, Path("/nodes/7"))
 }
-PLAIN = {Kind.SWITCH, Kind.ADDRESSES}
+PLAIN = {SettingKind.SWITCH, SettingKind.ADDRESSES}
 EVIL = st.text() | st.builds(
     "{}{}{}".format,
     st.text(max_size=4),

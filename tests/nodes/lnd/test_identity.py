@@ -16,8 +16,8 @@ def leaf(number: int, *elements: tuple[int, bytes, bytes]) -> bytes:
     """Return a page, or what is inside a small bucket."""
     heads, bodies = b"", b""
     at = 16 * len(elements)
-    for place, (kind, name, value) in enumerate(elements):
-        where = at + len(bodies) - 16 * place
+    for position, (kind, name, value) in enumerate(elements):
+        where = at + len(bodies) - 16 * position
         heads += struct.pack("<IIII", kind, where, len(name), len(value))
         bodies += name + value
     return struct.pack("<QHHI", number, 2, len(elements), 0) + heads + bodies
@@ -25,20 +25,22 @@ def leaf(number: int, *elements: tuple[int, bytes, bytes]) -> bytes:
 
 def branch(number: int, *below: tuple[bytes, int]) -> bytes:
     heads, names = b"", b""
-    for place, (name, page) in enumerate(below):
-        where = 16 * (len(below) - place) + len(names)
+    for position, (name, page) in enumerate(below):
+        where = 16 * (len(below) - position) + len(names)
         heads += struct.pack("<IIQ", where, len(name), page)
         names += name
     return struct.pack("<QHHI", number, 1, len(below), 0) + heads + names
 
 
 def meta(number: int, *, root: int, transaction: int) -> bytes:
-    told = struct.pack("<IIIIQQQQQ", 0xED0CDAED, 2, SIZE, 0, root, 0, 0, 9, transaction)
+    answer = struct.pack(
+        "<IIIIQQQQQ", 0xED0CDAED, 2, SIZE, 0, root, 0, 0, 9, transaction
+    )
     found = 0xCBF29CE484222325
-    for byte in told:
+    for byte in answer:
         found = (found ^ byte) * 0x100000001B3 % 2**64
     header = struct.pack("<QHHI", number, 4, 0, 0)
-    return header + told + struct.pack("<Q", found)
+    return header + answer + struct.pack("<Q", found)
 
 
 def bucket(key: str, root: int = 0) -> bytes:

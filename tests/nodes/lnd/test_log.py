@@ -109,11 +109,11 @@ LINES = [
 
 
 def found_in(lines: list[str], level: Level = Level.TRC) -> list[LogLine]:
-    return matching(lines, level=level, contains="", most=100)
+    return matching(lines, level=level, contains="", limit=100)
 
 
-def found(level: Level = Level.TRC, contains: str = "", most: int = 100) -> list[int]:
-    shown = matching(LINES, level=level, contains=contains, most=most)
+def found(level: Level = Level.TRC, contains: str = "", limit: int = 100) -> list[int]:
+    shown = matching(LINES, level=level, contains=contains, limit=limit)
     return [LINES.index(each.text) for each in shown]
 
 
@@ -126,7 +126,7 @@ def test_a_line_counts_by_its_own_level_and_what_follows_it_too() -> None:
 
 def test_lines_that_go_on_are_found_by_what_they_say_themselves() -> None:
     assert found(Level.ERR, contains="goroutine") == [2]
-    assert found(Level.ERR, most=1) == [2]
+    assert found(Level.ERR, limit=1) == [2]
     assert [each.level for each in found_in(["no level", *LINES[:1]])] == [
         Level.INF
     ] * 2
@@ -135,5 +135,5 @@ def test_lines_that_go_on_are_found_by_what_they_say_themselves() -> None:
 
 def test_text_is_found_however_it_is_written_and_the_newest_are_shown() -> None:
     assert found(contains="srvr") == [0, 1, 4]
-    assert found(contains="srvr", most=2) == [1, 4]
+    assert found(contains="srvr", limit=2) == [1, 4]
     assert found(Level.ERR, contains="HARBOUR") == []

@@ -19,12 +19,12 @@ import pytest
 
 from leyden.base.rules.addresses import Reach
 from leyden.errors import NodeAway
-from leyden.nodes.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino
+from leyden.nodes.lnd.chains import Backend, Bitcoind, BtcdBackend, Chain, Neutrino
 from leyden.nodes.lnd.home import Tls, log_file, write
 from leyden.nodes.lnd.options import Logs, Options, lines
 from leyden.nodes.lnd.sweep import sweep
 from leyden.nodes.rules import node_settings
-from leyden.nodes.rules.node_settings import Calls, NodeSettings
+from leyden.nodes.rules.node_settings import AllowedCalls, NodeSettings
 from leyden.nodes.rules.onions import host_of
 from leyden.nodes.rules.versions import OFFERED, Version
 from leyden.schemas.node_settings import TABLE
@@ -39,7 +39,7 @@ NAME = "harbour.nodes.example"
 AUTHORITY = Authority()
 PATIENCE_S = 60
 # Signers of these tests are on this machine, or nowhere.
-ANYWHERE = Calls(
+ANYWHERE = AllowedCalls(
     remotesigninghost=Reach(exceptions=(ip_network("0.0.0.0/0"), ip_network("::/0"))),
     tor=True,
 )
@@ -247,12 +247,14 @@ def test_every_version_starts_with_nothing_and_with_everything(
             chain,
             backend,
             marks=()
-            if chain is Chain.MAINNET or isinstance(backend, Btcd)
+            if chain is Chain.MAINNET or isinstance(backend, BtcdBackend)
             else pytest.mark.long,
         )
         for chain in Chain
         for backend in (
-            Btcd(host="127.0.0.1:1", user="u", password="p$w;#", certificate=b"PEM"),
+            BtcdBackend(
+                host="127.0.0.1:1", user="u", password="p$w;#", certificate=b"PEM"
+            ),
             Bitcoind(host="127.0.0.1:1", user="u", password="p"),
             Bitcoind(
                 host="127.0.0.1:1",
@@ -426,11 +428,11 @@ def test_whoever_floods_the_log_fills_no_disk(version: Version, tmp_path: Path) 
     with running(home, a_node(), version, log_level="trace", logs=logs) as lnd:
         lnd.wait_for("NON_EXISTING")
         folder = log_file(home, Chain.SIMNET).parent
-        most = (2 + logs.files) * (logs.file_mb * 2**20 + 2 * len(endless))
-        times = 2 * most // len(endless)
+        limit = (2 + logs.files) * (logs.file_mb * 2**20 + 2 * len(endless))
+        times = 2 * limit // len(endless)
         for _ in range(times):
             with pytest.raises(urllib.error.HTTPError, match="500"):
                 lnd.call("/v1/initwallet", words)
         assert lnd.state() == "NON_EXISTING"
         assert (folder / "lnd.log").stat().st_size > len(endless), "it says nothing"
-        assert sum(path.stat().st_size for path in folder.iterdir()) <= most
+        assert sum(path.stat().st_size for path in folder.iterdir()) <= limit

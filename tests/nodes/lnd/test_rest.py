@@ -20,7 +20,7 @@ def test_who_answers_anything_else_is_no_lnd(status: int, content: bytes) -> Non
 
 
 @pytest.mark.parametrize(
-    ("told", "code"),
+    ("answer", "code"),
     [
         ({"code": 5, "message": "no", "details": []}, 5),
         ({"error": "no", "code": 5, "message": "no"}, 5),
@@ -30,10 +30,10 @@ def test_who_answers_anything_else_is_no_lnd(status: int, content: bytes) -> Non
     ],
 )
 def test_a_refusal_has_lnds_reason_and_the_number_of_its_kind(
-    told: dict[str, object], code: int
+    answer: dict[str, object], code: int
 ) -> None:
     with pytest.raises(NodeRefused, match=r"^no$") as refusal:
-        read(500, json.dumps(told).encode(), NODE)
+        read(500, json.dumps(answer).encode(), NODE)
     assert refusal.value.code == code
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from leyden.lnd.trust import trusting
 from leyden.nodes.lnd.state_lines import NotAStream, StateLines
-from leyden.nodes.lnd.states import Address, Watch
-from leyden.nodes.rules.observations import State
+from leyden.nodes.lnd.states import StatesWatch, TlsAddress
+from leyden.nodes.rules.observations import LndState
 from tests.authority import Authority
 from tests.ports import connected_to
 from tests.stand_in_lnd import StandInLnd
@@ -31,7 +31,7 @@ def test_states_are_read_wherever_the_network_cuts(cuts: list[int]) -> None:
     for cut in [*sorted(cuts), len(AS_LND_SAYS_IT)]:
         states += lines.feed(AS_LND_SAYS_IT[start:cut])
         start = cut
-    assert states == [State.WAITING_TO_START, State.NON_EXISTING]
+    assert states == [LndState.WAITING_TO_START, LndState.NON_EXISTING]
 
 
 @pytest.mark.parametrize(
@@ -66,16 +66,16 @@ def lnd(authority: Authority, tmp_path: Path) -> StandInLnd:
 async def test_each_state_is_told_as_it_comes(
     authority: Authority, lnd: StandInLnd
 ) -> None:
-    told: list[State] = []
+    states: list[LndState] = []
     async with lnd.serving("127.0.0.1", 0) as port:
-        address = Address("127.0.0.1", port, NAME)
-        watch = Watch(address, trusting(authority.pem), told.append)
-        await until(lambda: told == [State.NON_EXISTING])
+        address = TlsAddress("127.0.0.1", port, NAME)
+        watch = StatesWatch(address, trusting(authority.pem), states.append)
+        await until(lambda: states == [LndState.NON_EXISTING])
         await lnd.say("UNLOCKED")
         await lnd.say("RPC_ACTIVE")
-        await until(lambda: told[-1:] == [State.RPC_ACTIVE])
+        await until(lambda: states[-1:] == [LndState.RPC_ACTIVE])
         await lnd.say("SERVER_ACTIVE")
-        await until(lambda: told[-1:] == [State.SERVER_ACTIVE])
+        await until(lambda: states[-1:] == [LndState.SERVER_ACTIVE])
         assert lnd.streams == 1
         watch.close()
 
@@ -84,11 +84,11 @@ async def test_a_stream_whose_other_end_is_gone_is_noticed_within_minutes(
     authority: Authority, lnd: StandInLnd
 ) -> None:
     """A machine was cut off for so long that its lnd has given the stream up."""
-    told: list[State] = []
+    states: list[LndState] = []
     async with lnd.serving("127.0.0.1", 0) as port:
-        address = Address("127.0.0.1", port, NAME)
-        watch = Watch(address, trusting(authority.pem), told.append)
-        await until(lambda: bool(told))
+        address = TlsAddress("127.0.0.1", port, NAME)
+        watch = StatesWatch(address, trusting(authority.pem), states.append)
+        await until(lambda: bool(states))
         [line] = connected_to(port)
         with line:
             assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
@@ -107,51 +107,53 @@ async def test_a_stream_whose_other_end_is_gone_is_noticed_within_minutes(
 async def test_it_knocks_until_lnd_opens_and_again_when_lnd_comes_back(
     authority: Authority, lnd: StandInLnd
 ) -> None:
-    told: list[State] = []
+    states: list[LndState] = []
     async with lnd.serving("127.0.0.1", 0) as port:
         pass  # now there is a port that nobody serves
-    watch = Watch(
-        Address("127.0.0.1", port, NAME), trusting(authority.pem), told.append
+    watch = StatesWatch(
+        TlsAddress("127.0.0.1", port, NAME), trusting(authority.pem), states.append
     )
     await asyncio.sleep(0.02)
-    assert told == []
+    assert states == []
     for _ in range(2):
-        told.clear()
+        states.clear()
         async with lnd.serving("127.0.0.1", port):
-            await until(lambda: told == [State.NON_EXISTING])
+            await until(lambda: states == [LndState.NON_EXISTING])
     watch.close()
 
 
 async def test_a_stranger_is_not_listened_to(
     authority: Authority, tmp_path: Path
 ) -> None:
-    told: list[State] = []
+    states: list[LndState] = []
     for name, signer in ((NAME, Authority("a stranger")), ("other.node", authority)):
         signer.give(tmp_path, name)
         async with StandInLnd(tmp_path).serving("127.0.0.1", 0) as port:
-            watch = Watch(
-                Address("127.0.0.1", port, NAME), trusting(authority.pem), told.append
+            watch = StatesWatch(
+                TlsAddress("127.0.0.1", port, NAME),
+                trusting(authority.pem),
+                states.append,
             )
             await asyncio.sleep(0.1)
             watch.close()
-    assert told == []
+    assert states == []
 
 
 async def test_it_waits_for_its_turn_to_be_let_in(
     authority: Authority, lnd: StandInLnd
 ) -> None:
-    told: list[State] = []
+    states: list[LndState] = []
     turns = asyncio.Semaphore(1)
     async with lnd.serving("127.0.0.1", 0) as port:
-        address = Address("127.0.0.1", port, NAME)
+        address = TlsAddress("127.0.0.1", port, NAME)
         trusts = trusting(authority.pem)
         async with turns:
-            first = Watch(address, trusts, told.append, turns=turns)
-            gone = Watch(address, trusts, told.append, turns=turns)
+            first = StatesWatch(address, trusts, states.append, turns=turns)
+            gone = StatesWatch(address, trusts, states.append, turns=turns)
             await asyncio.sleep(0.05)
             gone.close()
             assert lnd.streams == 0
-        await until(lambda: told == [State.NON_EXISTING])
+        await until(lambda: states == [LndState.NON_EXISTING])
         assert not turns.locked()
         first.close()
 
@@ -159,34 +161,36 @@ async def test_it_waits_for_its_turn_to_be_let_in(
 async def test_after_closing_nothing_is_told(
     authority: Authority, lnd: StandInLnd
 ) -> None:
-    told: list[State] = []
+    states: list[LndState] = []
     async with lnd.serving("127.0.0.1", 0) as port:
-        watch = Watch(
-            Address("127.0.0.1", port, NAME), trusting(authority.pem), told.append
+        watch = StatesWatch(
+            TlsAddress("127.0.0.1", port, NAME), trusting(authority.pem), states.append
         )
         await until(lambda: lnd.streams == 1)
-        await until(lambda: told == [State.NON_EXISTING])
+        await until(lambda: states == [LndState.NON_EXISTING])
         watch.close()
         await lnd.say("SERVER_ACTIVE")
         await asyncio.sleep(0.02)
-    assert told == [State.NON_EXISTING]
+    assert states == [LndState.NON_EXISTING]
 
 
 async def test_whoever_answers_is_heard_however_many_are_silent(
     authority: Authority, lnd: StandInLnd
 ) -> None:
     """As those on a machine that is lost: what is sent there is not even refused."""
-    told: list[State] = []
+    states: list[LndState] = []
     turns, tls = asyncio.Semaphore(2), trusting(authority.pem)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as silent:
-        nowhere = Address("127.0.0.1", silent.getsockname()[1], NAME)
+        nowhere = TlsAddress("127.0.0.1", silent.getsockname()[1], NAME)
         # Nobody takes the first ones, and the next are not even answered.
-        waiting = [Watch(nowhere, tls, told.append, turns=turns) for _ in range(8)]
+        waiting = [
+            StatesWatch(nowhere, tls, states.append, turns=turns) for _ in range(8)
+        ]
         await asyncio.sleep(0.1)
         async with lnd.serving("127.0.0.1", 0) as port:
-            address = Address("127.0.0.1", port, NAME)
-            watch = Watch(address, tls, told.append, turns=turns)
-            await until(lambda: told == [State.NON_EXISTING])
+            address = TlsAddress("127.0.0.1", port, NAME)
+            watch = StatesWatch(address, tls, states.append, turns=turns)
+            await until(lambda: states == [LndState.NON_EXISTING])
             watch.close()
         for each in waiting:
             each.close()

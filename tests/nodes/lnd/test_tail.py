@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leyden.nodes.lnd import tail as reading
-from leyden.nodes.lnd.tail import MOST_BEHIND, MOST_BYTES
+from leyden.nodes.lnd.tail import MAX_BEHIND, MAX_BYTES
 from leyden.nodes.rules.log_positions import BEGINNING, END, LogPosition
 from tests.nodes.lnd.test_log import INFO, LINE, SHA, STAMP
 
@@ -122,7 +122,7 @@ def test_a_log_that_was_cut_is_read_anew(log: Path) -> None:
 def test_a_flood_is_not_read_whole(log: Path) -> None:
     tail = Tail(log, from_start=True)
     add(log, f"{LINE}\n")
-    add(log, INFO * (MOST_BEHIND // len(INFO)))
+    add(log, INFO * (MAX_BEHIND // len(INFO)))
     add(log, f"{LINE}\n")
     assert tail.look() == [LINE]  # the last; the first was drowned
     assert not tail.complete
@@ -134,7 +134,7 @@ def test_a_flood_is_not_read_whole(log: Path) -> None:
 def test_what_went_on_without_us_for_long_is_read_whole(log: Path) -> None:
     tail = Tail(log, from_start=True)
     for _ in range(3):
-        add(log, f"{LINE}\n{INFO * (2 * MOST_BYTES // len(INFO))}")
+        add(log, f"{LINE}\n{INFO * (2 * MAX_BYTES // len(INFO))}")
     add(log, LINE[:50])
     assert tail.look() == [LINE] * 3
     assert tail.complete
@@ -241,7 +241,7 @@ def test_what_was_written_before_the_first_look_belongs_to_it(log: Path) -> None
 
 def test_a_line_without_an_end_does_not_stop_the_tail(log: Path) -> None:
     tail = Tail(log, from_start=True)
-    add(log, "x" * (MOST_BYTES + 10))
+    add(log, "x" * (MAX_BYTES + 10))
     assert tail.look() == []
     add(log, f"\n{LINE}\n")
     assert tail.look() == [LINE]

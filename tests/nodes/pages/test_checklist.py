@@ -9,7 +9,7 @@ import pytest
 from leyden.app.serving.site import Site
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Role
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from tests.base.pages.conftest import person
 from tests.base.pages.visitor import Visitor
 from tests.channels.api.flow.conftest import World
@@ -66,8 +66,8 @@ async def test_each_step_is_ticked_once_it_is_done_and_then_all_are_gone(
 
     node = await made(alice, fleet_harness)
     assert await button(alice) == f"Create wallet {node}/wallet/initialise"
-    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.runtime.say(kept.id, State.SERVER_ACTIVE)
+    (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.runtime.say(stored.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     now = await lines(alice)
     assert [name for name, state in now.items() if state == "done"] == [
@@ -116,8 +116,8 @@ async def test_a_role_sees_what_it_can_do(
 async def test_who_has_many_nodes_needs_no_first_steps(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    for place in range(9):
-        wish = filled(f"beacon {place}", once=str(uuid.uuid4()))
+    for position in range(9):
+        wish = filled(f"beacon {position}", once=str(uuid.uuid4()))
         assert (await alice.submit(f"{alice.root}/nodes/new", wish)).status == 303
     await fleet_harness.work()
     assert await lines(alice) == {}

@@ -6,7 +6,7 @@ from html import unescape
 from leyden.app.serving.site import Site
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Role
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from leyden.people import api_keys
 from tests.base.pages.conftest import person
 from tests.base.pages.visitor import Visitor
@@ -21,12 +21,12 @@ async def running(alice: Visitor, fleet_harness: FleetHarness) -> str:
     """Make a node whose wallet is open; return the address of its page."""
     page = await made(alice, fleet_harness)
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     return page
 
 
-def asked(text: str) -> str:
+def question_of(text: str) -> str:
     """Return the question of a page, without its markup."""
     found = re.search(r'id="confirm".*?>(.*?)</section>', text, re.DOTALL)
     assert found is not None, text
@@ -47,7 +47,7 @@ async def test_each_command_names_its_consequence_and_then_does_it(
         assert f'href="{page}/{action}" data-dialog' in shown, action
         question = await alice.get(f"{page}/{action}")
         assert question.status == 200, action
-        assert consequence in asked(question.text), action
+        assert consequence in question_of(question.text), action
         assert f'href="{page}" data-dismiss' in question.text
         path = action.partition("?")[0]
         assert f'action="{page}/{path}"' in question.text
@@ -66,9 +66,9 @@ async def test_an_update_lists_what_apps_lose(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     page = await running(alice, fleet_harness)
-    newest = asked((await alice.get(f"{page}/update?version=v0.21.2-beta")).text)
+    newest = question_of((await alice.get(f"{page}/update?version=v0.21.2-beta")).text)
     assert "the field outgoing_chan_id: use outgoing_chan_ids" in newest
-    next_ = asked((await alice.get(f"{page}/update?version=v0.20.2-beta")).text)
+    next_ = question_of((await alice.get(f"{page}/update?version=v0.20.2-beta")).text)
     assert "Apps lose" not in next_
 
 
@@ -86,8 +86,8 @@ async def test_what_can_no_longer_be_done_is_not_asked(
     old = await alice.get(f"{page}/update?version=v0.18.5-beta")
     assert old.status == 400
     update = (await alice.get(f"{page}/update")).text
-    assert "from the next start" in asked(update)
-    assert "locks the wallet" not in asked(update)  # it is locked
+    assert "from the next start" in question_of(update)
+    assert "locks the wallet" not in question_of(update)  # it is locked
     assert "Leyden 0.1.0" in update
 
 
@@ -99,7 +99,7 @@ async def test_settings_that_restart_lnd_are_saved_once_that_is_confirmed(
     sent = form | {"alias": EVIL}
     question = await alice.submit(page, sent)
     assert question.status == 200
-    assert "This locks the wallet." in asked(question.text)
+    assert "This locks the wallet." in question_of(question.text)
     assert "<b>" not in question.text
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert (node.settings.alias, node.status) == ("harbour light", "running")
@@ -115,7 +115,9 @@ async def test_a_node_without_a_wallet_locks_none(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     page = await made(alice, fleet_harness)
-    assert "locks the wallet" not in asked((await alice.get(f"{page}/restart")).text)
+    assert "locks the wallet" not in question_of(
+        (await alice.get(f"{page}/restart")).text
+    )
 
 
 async def test_a_wrong_name_is_asked_for_again(
@@ -124,13 +126,13 @@ async def test_a_wrong_name_is_asked_for_again(
     page = await made(alice, fleet_harness)
     shown = await alice.submit(f"{page}/delete", {"name": "harbour"})
     assert shown.status == 400
-    assert "Type harbour light to delete the node" in asked(shown.text)
+    assert "Type harbour light to delete the node" in question_of(shown.text)
     gone = await alice.submit(f"{page}/delete", {"name": "harbour light"})
     node_id = page.rpartition("/")[2]
     assert gone.location == f"{alice.root}/nodes?deleted={node_id}"
-    told = (await alice.get(gone.location)).text
-    assert "</strong> was deleted. You can restore it until" in told
-    assert f'action="{page}/restore"' in told
+    answer = (await alice.get(gone.location)).text
+    assert "</strong> was deleted. You can restore it until" in answer
+    assert f'action="{page}/restore"' in answer
     listed = (await alice.get(f"{alice.root}/nodes/deleted")).text
     assert 'aria-label="Restore harbour light"' in listed
     back = await alice.submit(f"{page}/restore")
@@ -147,7 +149,7 @@ async def test_a_secret_is_rotated_once_its_consequence_was_named(
         f'href="{page}/webhook/rotate-secret" data-dialog'
         in (await alice.get(f"{page}/webhook")).text
     )
-    question = asked((await alice.get(f"{page}/webhook/rotate-secret")).text)
+    question = question_of((await alice.get(f"{page}/webhook/rotate-secret")).text)
     assert "For 1 day the old secret also signs them" in question
     answer = await alice.submit(f"{page}/webhook/rotate-secret")
     assert answer.location == f"{page}/webhook?done=rotated"
@@ -169,7 +171,7 @@ async def test_a_key_is_named_as_it_is_written(
     question = await alice.get(ask)
     assert f"<bdi>{ESCAPED}</bdi>" in question.text  # turns nothing around it
     assert "<b>" not in question.text
-    assert "It was never used." in asked(question.text)
+    assert "It was never used." in question_of(question.text)
     await alice.submit(f"{alice.root}/keys/revoke", dict(fields(question.text)))
     assert (await alice.get(ask)).status == 404  # revoked in another tab
     assert (await alice.get(f"{alice.root}/keys/revoke?key=none")).status == 404
@@ -182,7 +184,9 @@ async def test_a_member_is_removed_and_a_role_may_not_ask(
     shown = (await alice.get(f"{alice.root}/team")).text
     (ask,) = re.findall(r'href="([^"]+)" data-dialog aria-label="Remove dora', shown)
     question = await alice.get(unescape(ask))
-    assert "dora@example.org loses access to Harbour Light" in asked(question.text)
+    assert "dora@example.org loses access to Harbour Light" in question_of(
+        question.text
+    )
     assert (await bob.get(unescape(ask))).status == 403
     await alice.submit(f"{alice.root}/team/remove", dict(fields(question.text)))
     assert (await dora.get(f"{alice.root}/nodes")).status == 404
@@ -192,7 +196,7 @@ async def test_a_member_is_removed_and_a_role_may_not_ask(
 async def test_who_leaves_is_told_what_that_takes(alice: Visitor, bob: Visitor) -> None:
     shown = (await alice.get(f"{alice.root}/team")).text
     (ask,) = re.findall(r'href="([^"]+)" data-dialog aria-label="Remove alice', shown)
-    question = asked((await alice.get(unescape(ask))).text)
+    question = question_of((await alice.get(unescape(ask))).text)
     assert question.endswith("Cancel Leave organization")
     assert (await bob.get(f"{alice.root}/team")).text.count("data-dialog") == 0
 
@@ -203,6 +207,6 @@ async def test_an_invitation_is_revoked(alice: Visitor) -> None:
     shown = (await alice.get(f"{alice.root}/team")).text
     (ask,) = re.findall(r'href="([^"]+)" data-dialog aria-label="Revoke the inv', shown)
     question = await alice.get(unescape(ask))
-    assert "Its link stops working at once." in asked(question.text)
+    assert "Its link stops working at once." in question_of(question.text)
     await alice.submit(f"{alice.root}/team/withdraw", dict(fields(question.text)))
     assert (await alice.get(unescape(ask))).status == 404

@@ -11,7 +11,7 @@ ERROR = "2026-03-01 12:00:01.000 [ERR] SRVR: no addresses found"
 async def logged(alice: Visitor, fleet_harness: FleetHarness) -> str:
     page = await made(alice, fleet_harness)
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.homes.logs[node.id] = [INFO, ERROR]
+    fleet_harness.node_files.logs[node.id] = [INFO, ERROR]
     return f"{page}/log"
 
 

@@ -22,8 +22,8 @@ PHONE = (
 
 async def make_many(alice: Visitor, fleet_harness: FleetHarness, number: int) -> None:
     await alice.get(f"{alice.root}/nodes/new")
-    for place in range(number):
-        wish = filled(f"beacon {place:03}", once=str(uuid.uuid4()))
+    for position in range(number):
+        wish = filled(f"beacon {position:03}", once=str(uuid.uuid4()))
         assert (await alice.submit(f"{alice.root}/nodes/new", wish)).status == 303
     await fleet_harness.work()
 

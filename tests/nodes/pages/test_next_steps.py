@@ -4,7 +4,7 @@ import pytest
 
 from leyden.nodes.pages import node_tabs
 from leyden.nodes.pages.next_steps import IN_LISTS, next_step
-from leyden.nodes.rules.nodes import Cause, DesiredState, Status, Trouble
+from leyden.nodes.rules.nodes import Cause, DesiredState, NodeStatus, Trouble
 from tests.nodes.rules.nodes import a_node, some_settings
 
 OPEN = some_settings(rest=True, whitelist=("198.51.100.7",))
@@ -13,27 +13,29 @@ OPEN = some_settings(rest=True, whitelist=("198.51.100.7",))
 @pytest.mark.parametrize(
     ("status", "label"),
     [
-        (Status.WAITING_INIT, "Create wallet"),
-        (Status.WAITING_UNLOCK, "Unlock wallet"),
-        (Status.STOPPED, "Start now"),
-        (Status.FAILED, "Start now"),
+        (NodeStatus.WAITING_INIT, "Create wallet"),
+        (NodeStatus.WAITING_UNLOCK, "Unlock wallet"),
+        (NodeStatus.STOPPED, "Start now"),
+        (NodeStatus.FAILED, "Start now"),
     ],
 )
 def test_a_node_that_needs_its_owner_has_one_next_step(
-    status: Status, label: str
+    status: NodeStatus, label: str
 ) -> None:
     step = next_step(a_node(status, settings=OPEN))
     assert step is not None
     assert step.label == label
 
 
-@pytest.mark.parametrize("status", sorted({*Status} - {*IN_LISTS, Status.STOPPED}))
-def test_a_node_that_needs_nobody_has_none(status: Status) -> None:
+@pytest.mark.parametrize(
+    "status", sorted({*NodeStatus} - {*IN_LISTS, NodeStatus.STOPPED})
+)
+def test_a_node_that_needs_nobody_has_none(status: NodeStatus) -> None:
     assert next_step(a_node(status, settings=OPEN)) is None
 
 
 def test_a_wallet_is_not_asked_for_where_nobody_could_make_it() -> None:
-    waiting = Status.WAITING_INIT
+    waiting = NodeStatus.WAITING_INIT
     closed = next_step(a_node(waiting, settings=some_settings(whitelist=())))
     assert closed is not None
     assert closed.to == "/whitelist"
@@ -44,18 +46,18 @@ def test_a_wallet_is_not_asked_for_where_nobody_could_make_it() -> None:
 
 
 def test_a_node_that_was_stopped_is_told_from_one_that_ended() -> None:
-    stopped = a_node(Status.STOPPED, wanted=DesiredState.STOPPED)
+    stopped = a_node(NodeStatus.STOPPED, wanted=DesiredState.STOPPED)
     step = next_step(stopped)
     assert step is not None
     assert (step.title, step.label) == ("This node is stopped.", "Start node")
-    ended = next_step(a_node(Status.STOPPED))
+    ended = next_step(a_node(NodeStatus.STOPPED))
     assert ended is not None
     assert ended.title == "lnd stopped unexpectedly."
 
 
 def test_why_it_failed_is_said_with_it() -> None:
     full = Trouble(cause=Cause.NOT_STARTED, reason="The disk is full.", why="/srv")
-    step = next_step(a_node(Status.FAILED, trouble=full))
+    step = next_step(a_node(NodeStatus.FAILED, trouble=full))
     assert step is not None
     assert step.text.startswith("The disk is full. The platform tries again")
 
@@ -63,30 +65,34 @@ def test_why_it_failed_is_said_with_it() -> None:
 @pytest.mark.parametrize(
     ("status", "usable"),
     [
-        (Status.PROVISIONING, ["vault"]),
-        (Status.WAITING_INIT, ["initialise", "restore", "vault"]),
-        (Status.WAITING_UNLOCK, ["unlock", "password", "vault"]),
-        (Status.RUNNING, ["bakery", "vault"]),
-        (Status.STOPPED, ["vault"]),
+        (NodeStatus.PROVISIONING, ["vault"]),
+        (NodeStatus.WAITING_INIT, ["initialise", "restore", "vault"]),
+        (NodeStatus.WAITING_UNLOCK, ["unlock", "password", "vault"]),
+        (NodeStatus.RUNNING, ["bakery", "vault"]),
+        (NodeStatus.STOPPED, ["vault"]),
     ],
 )
 def test_the_wallets_pages_are_those_that_can_be_used(
-    status: Status, usable: list[str]
+    status: NodeStatus, usable: list[str]
 ) -> None:
-    there = a_node(status, settings=OPEN, has_wallet=True)
-    assert list(node_tabs.of_wallet(there)) == usable
+    existing = a_node(status, settings=OPEN, has_wallet=True)
+    assert list(node_tabs.of_wallet(existing)) == usable
     without = a_node(status, settings=OPEN)
     assert list(node_tabs.of_wallet(without)) == [x for x in usable if x != "vault"]
 
 
 def test_without_rest_the_wallet_is_out_of_the_browsers_reach() -> None:
     deaf = some_settings(rest=False)
-    node = a_node(Status.RUNNING, settings=deaf, has_wallet=True)
+    node = a_node(NodeStatus.RUNNING, settings=deaf, has_wallet=True)
     assert list(node_tabs.of_wallet(node)) == ["vault"]
 
 
 def tabs(
-    status: Status, *, has_wallet: bool = False, here: str = "", may_change: bool = True
+    status: NodeStatus,
+    *,
+    has_wallet: bool = False,
+    here: str = "",
+    may_change: bool = True,
 ) -> set[str]:
     node = a_node(status, settings=OPEN, has_wallet=has_wallet)
     return {to for _, to in node_tabs.of_node(node, may_change=may_change, here=here)}
@@ -94,9 +100,9 @@ def tabs(
 
 def test_tabs_that_cannot_be_used_are_not_shown() -> None:
     always = {"", "/settings", "/whitelist", "/webhook"}
-    assert tabs(Status.PROVISIONING) == always
-    assert tabs(Status.WAITING_INIT) == always | {"/wallet", "/log"}
-    assert tabs(Status.RUNNING, has_wallet=True) == always | {
+    assert tabs(NodeStatus.PROVISIONING) == always
+    assert tabs(NodeStatus.WAITING_INIT) == always | {"/wallet", "/log"}
+    assert tabs(NodeStatus.RUNNING, has_wallet=True) == always | {
         "/wallet",
         "/backups",
         "/log",
@@ -104,13 +110,13 @@ def test_tabs_that_cannot_be_used_are_not_shown() -> None:
 
 
 def test_the_open_tab_is_shown_whatever_the_state() -> None:
-    assert "/backups" in tabs(Status.WAITING_INIT, here="/backups")
-    node = a_node(Status.STOPPED, settings=OPEN)
+    assert "/backups" in tabs(NodeStatus.WAITING_INIT, here="/backups")
+    node = a_node(NodeStatus.STOPPED, settings=OPEN)
     assert "unlock" in node_tabs.of_wallet(node, here="unlock")
 
 
 def test_who_only_looks_has_no_tab_for_changes() -> None:
-    looks = tabs(Status.RUNNING, has_wallet=True, may_change=False)
+    looks = tabs(NodeStatus.RUNNING, has_wallet=True, may_change=False)
     assert looks == {"", "/settings", "/whitelist", "/backups", "/log"}
 
 

@@ -9,9 +9,9 @@ from leyden.base.tasks.queues import CLAIM_FOR
 from leyden.base.tasks.work import Work
 from leyden.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.nodes.housekeeping import Housekeeping
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from leyden.nodes.runtimes.base import Usage
-from leyden.nodes.samples import EVERY
+from leyden.nodes.samples import SAMPLE_INTERVAL
 from tests.base.pages.visitor import Visitor
 from tests.nodes.fleet_harness import FleetHarness
 
@@ -56,17 +56,17 @@ async def test_a_figure_that_is_not_known_is_not_shown_as_0(
 ) -> None:
     page = await made(alice, fleet_harness)
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.homes.used[node.id] = Usage(memory=94_371_840, cpu_cores=0.125)
+    fleet_harness.node_files.used[node.id] = Usage(memory=94_371_840, cpu_cores=0.125)
     shown = (await alice.get(page)).text
     assert fact(shown, "Memory") == "90.0 MiB"
     assert fact(shown, "Processor") == "12.5 % of a core"
     assert fact(shown, "Disk") == "\N{EM DASH}"
     assert fact(shown, "Traffic in") == "0 B"
-    fleet_harness.homes.used[node.id] = Usage()
+    fleet_harness.node_files.used[node.id] = Usage()
     fleet_harness.gateway.is_elsewhere = True
     for _ in range(2):
         await platform.samples.take(fleet_harness.fleet)
-        fleet_harness.now += EVERY
+        fleet_harness.now += SAMPLE_INTERVAL
     shown = (await alice.get(page)).text
     names = ("Memory", "Processor", "Disk", "Connections so far", "Traffic in")
     assert {fact(shown, each) for each in (*names, "Traffic out")} == {"\N{EM DASH}"}
@@ -217,7 +217,7 @@ async def test_an_update_says_what_it_takes_away(
     page = await made(alice, fleet_harness)
     assert "Update to v0.20.2-beta" not in (await alice.get(page)).text  # first things
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     shown = await alice.get(page)
     assert "Update to v0.20.2-beta" in shown.text
@@ -244,7 +244,7 @@ async def test_the_log_is_shown_as_text(
 ) -> None:
     page = await made(alice, fleet_harness)
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.homes.logs[node.id] = ["[INF] <script>alert(1)</script>"]
+    fleet_harness.node_files.logs[node.id] = ["[INF] <script>alert(1)</script>"]
     shown = await alice.get(f"{page}/log")
     assert "[INF] &lt;script&gt;alert(1)&lt;/script&gt;" in shown.text
     assert "<script>alert" not in shown.text
@@ -346,7 +346,7 @@ async def test_an_owner_is_told_of_macaroons_that_lay_in_clear(
     page = await made(alice, fleet_harness)
     assert "wrote" not in (await alice.get(page)).text
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.homes.macaroons[node.id] = (
+    fleet_harness.node_files.macaroons[node.id] = (
         "data/admin.macaroon",
         "data/readonly.macaroon",
     )
@@ -356,12 +356,12 @@ async def test_an_owner_is_told_of_macaroons_that_lay_in_clear(
             HOUSEKEEPING,
             now=fleet_harness.now,
             until=fleet_harness.now + CLAIM_FOR,
-            most=1,
+            limit=1,
         )
     await Housekeeping(fleet_harness.fleet).run(
         Work(fleet_harness.fleet.database, claim)
     )
-    assert not fleet_harness.homes.macaroons
+    assert not fleet_harness.node_files.macaroons
     shown = (await alice.get(page)).text
     assert "lnd wrote 2 macaroons to this platform" in shown
     assert "stateless_init" in shown

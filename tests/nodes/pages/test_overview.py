@@ -9,8 +9,8 @@ from playwright.async_api import Page, Route
 
 from leyden.app.serving.site import Site
 from leyden.base.platform import Platform
-from leyden.nodes.rules.observations import State
-from leyden.nodes.samples import EVERY
+from leyden.nodes.rules.observations import LndState
+from leyden.nodes.samples import SAMPLE_INTERVAL
 from tests.bakery import READER, baked
 from tests.base.pages.screen import Screen, chromium, served
 from tests.base.pages.visitor import Visitor
@@ -82,7 +82,7 @@ async def answer(route: Route) -> None:
 async def sample(platform: Platform, fleet_harness: FleetHarness) -> None:
     """Take a sample of every node, as is done twice a minute."""
     await platform.samples.take(fleet_harness.fleet)
-    fleet_harness.now += EVERY
+    fleet_harness.now += SAMPLE_INTERVAL
 
 
 @asynccontextmanager
@@ -91,12 +91,12 @@ async def opened(
 ) -> AsyncIterator[Screen]:
     """Open the vault on the page of a node that runs, with a clock that can be set."""
     node = await made(alice, fleet_harness)
-    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.runtime.say(kept.id, State.SERVER_ACTIVE)
+    (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.runtime.say(stored.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     for _ in range(3):
         await sample(platform, fleet_harness)
-    about = {"node": kept.id, "kind": "macaroon", "name": "read-only"}
+    about = {"node": stored.id, "kind": "macaroon", "name": "read-only"}
     value = seal_jwe(baked(READER).hex(), PASSWORD, about)
     await alice.get(f"{node}/wallet/vault")
     fields = {"kind": "macaroon", "name": "read-only", "value": value}
@@ -123,14 +123,14 @@ async def test_balances_are_shown_until_somebody_leaves(
 ) -> None:
     async with opened(site, alice, platform, fleet_harness) as screen:
         page = screen.page
-        told = {
+        expected = {
             name: await page.inner_text(f"[data-figure={name}]")
             for name in (
                 *("coins", "unconfirmed", "local", "local-others", "remote"),
                 *("remote-others", "alias", "peer"),
             )
         }
-        assert told == {
+        assert expected == {
             "coins": "21,000 sat",
             "unconfirmed": "700 sat unconfirmed",
             "local": "1,000 sat",

@@ -17,7 +17,7 @@ async def test_every_app_is_offered_with_its_steps(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     node = await made(alice, fleet_harness)
-    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
     shown = (await alice.get(f"{node}/wallet/bakery")).text
     for recipe in RECIPES:
         assert f'<option value="{recipe.slug}" data-preset="{recipe.preset}"' in shown
@@ -25,19 +25,19 @@ async def test_every_app_is_offered_with_its_steps(
             0
         ]
         assert "<ol>" in steps
-    assert f"https://{kept.api_endpoint}:8080/v1/getinfo" in shown
-    assert f"--rpcserver={kept.api_endpoint}:10009" in shown
+    assert f"https://{stored.api_endpoint}:8080/v1/getinfo" in shown
+    assert f"--rpcserver={stored.api_endpoint}:10009" in shown
 
 
 async def test_a_program_that_does_not_resolve_localhost_names_is_told_the_line(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     node = await made(alice, fleet_harness)
-    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    assert kept.api_endpoint.endswith(".localhost")
+    (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    assert stored.api_endpoint.endswith(".localhost")
     shown = (await alice.get(f"{node}/wallet/bakery")).text
     for slug in ("lncli", "python", "javascript", "go", "lnbits", "thunderhub"):
-        line = f'<code id="hosts-{slug}">127.0.0.1 {kept.api_endpoint}</code>'
+        line = f'<code id="hosts-{slug}">127.0.0.1 {stored.api_endpoint}</code>'
         steps = shown.partition(f'data-recipe="{slug}"')[2].partition("</ol>")[0]
         assert line in steps
     assert 'id="hosts-curl"' not in shown, "curl resolves it by itself"

@@ -12,7 +12,7 @@ from leyden.app.serving.api import Api
 from leyden.base.database.database import Database
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings
-from leyden.nodes.rules.nodes import Node, Status
+from leyden.nodes.rules.nodes import Node, NodeStatus
 from leyden.people import api_keys
 from leyden.values import replace
 from tests.base.api.conftest import Caller
@@ -53,7 +53,9 @@ async def _copied(db: Database, first: Node) -> list[Node]:
             name=f"beacon {number:05}",
             api_endpoint=f"beacon-{number:05}.{first.api_endpoint}",
             slot=20_000 + number,
-            status=(Status.RUNNING, Status.STOPPED, Status.WAITING_UNLOCK)[number % 3],
+            status=(NodeStatus.RUNNING, NodeStatus.STOPPED, NodeStatus.WAITING_UNLOCK)[
+                number % 3
+            ],
             process="",
         )
         for number in range(1, MANY)

@@ -7,7 +7,7 @@ from playwright.async_api import Browser, ViewportSize
 
 from leyden.app.serving.site import Site
 from leyden.nodes.pages.wallet import PAGES
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from tests.base.pages.keyboard import faults_by_keyboard
 from tests.base.pages.rooms import WALLET, addresses
 from tests.base.pages.screen import NARROW, WIDE, Screen, chromium, served
@@ -41,7 +41,7 @@ async def test_every_step_is_clean_and_open_to_everyone(
     half: int,
 ) -> None:
     node = await made(alice, fleet_harness)
-    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
     ids = {
         "organization_id": alice.organization_id,
         "node_id": node.rpartition("/")[2],
@@ -53,7 +53,7 @@ async def test_every_step_is_clean_and_open_to_everyone(
         await screen.sign_in("alice@example.org")
         for path in (*addresses(WALLET, ids), node)[half::2]:
             if path == node:  # where the vault is opened once it runs
-                fleet_harness.runtime.say(kept.id, State.SERVER_ACTIVE)
+                fleet_harness.runtime.say(stored.id, LndState.SERVER_ACTIVE)
                 await fleet_harness.settled()
             await screen.go(path)
             await screen.page.wait_for_selector("#wallet:not([aria-busy])")
@@ -89,9 +89,9 @@ async def test_the_bakery_takes_no_password_that_opens_nothing(
 
         assert "don't match" in await said("harbour light")
         about = {"node": node.rpartition("/")[2], "kind": "seed"}
-        kept = {"kind": "seed", "value": seal_jwe(WORDS, "harbour light", about)}
+        stored = {"kind": "seed", "value": seal_jwe(WORDS, "harbour light", about)}
         await alice.get(f"{node}/wallet/bakery")
-        assert (await alice.submit(f"{node}/wallet/backups", kept)).status == 200
+        assert (await alice.submit(f"{node}/wallet/backups", stored)).status == 200
         assert "nothing in the vault can be decrypted" in await said("harbor light")
         assert "could not reach the node" in await said("harbour light")
         await see_what_a_browser_without_webcrypto_is_told(browser, url, node)
@@ -101,18 +101,18 @@ async def test_a_vault_without_an_admin_macaroon_says_how_to_store_one(
     site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     node = await made(alice, fleet_harness)
-    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
     async with served(site) as url, chromium() as browser:
         screen = await Screen.opened(await browser.new_context(), url)
         page = screen.page
         await screen.sign_in("alice@example.org")
         await screen.go(f"{node}/wallet/vault")
         assert await page.locator("#no-admin").count() == 0, "it has no wallet yet"
-        fleet_harness.runtime.say(kept.id, State.SERVER_ACTIVE)
+        fleet_harness.runtime.say(stored.id, LndState.SERVER_ACTIVE)
         await fleet_harness.settled()
         await screen.go(f"{node}/wallet/vault")
         await page.wait_for_selector("#no-admin:not([hidden])")
-        about = {"node": kept.id, "kind": "macaroon", "name": "admin"}
+        about = {"node": stored.id, "kind": "macaroon", "name": "admin"}
         sealed = seal_jwe(MACAROON.hex(), "harbour light", about)
         await alice.get(f"{node}/wallet/vault")
         macaroon = {"kind": "macaroon", "name": "admin", "value": sealed}

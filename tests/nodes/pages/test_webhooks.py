@@ -52,8 +52,8 @@ async def test_only_who_changes_nodes_sees_where_events_go(
     page = await with_webhook(alice, fleet_harness)
     secret = re.search(r'id="secret">([0-9a-f]{48,})<', (await alice.get(page)).text)
     assert secret is not None
-    seen = await bob.get(page)
-    assert (seen.status, URL in seen.text, secret[1] in seen.text) == (
+    answer = await bob.get(page)
+    assert (answer.status, URL in answer.text, secret[1] in answer.text) == (
         403,
         False,
         False,

@@ -14,12 +14,12 @@ from leyden.nodes.rules.nodes import (
     Action,
     Cause,
     DesiredState,
-    Listed,
     Node,
+    NodeListing,
+    NodeStatus,
     PurchasedType,
     PurchaseStatus,
     RuntimeName,
-    Status,
     Trouble,
     Unknown,
 )
@@ -53,7 +53,7 @@ async def test_a_node_comes_back_as_it_was_kept(db: Database) -> None:
     )
     assert await keep(db, node)
     assert await db.reader.nodes.get(node.id) == node
-    assert await db.reader.nodes.list_("harbour") == [Listed.of(node)]
+    assert await db.reader.nodes.list_("harbour") == [NodeListing.of(node)]
     assert await db.reader.nodes.list_("another") == []
 
 
@@ -62,7 +62,7 @@ async def test_every_field_is_kept(db: Database) -> None:
         "name": "second light",
         "version": OFFERED.versions[0],
         "settings": some_settings(alias="second light", listen=True),
-        "status": Status.RUNNING,
+        "status": NodeStatus.RUNNING,
         "wanted": DesiredState.STOPPED,
         "revision": 3,
         "process": "4711 88 lnd",
@@ -109,7 +109,7 @@ async def test_settings_of_a_newer_version_stay_until_settings_change(
     text = msgspec.json.encode(newer).decode()
     async with db.transaction() as tx:
         await tx.run(wrote, settings=text, id=node.id)
-        await tx.nodes.save(node, replace(node, status=Status.STARTING))
+        await tx.nodes.save(node, replace(node, status=NodeStatus.STARTING))
         assert await tx.run(read, id=node.id) == [(text,)]
 
 
@@ -158,12 +158,12 @@ async def test_who_holds_an_older_edition_is_stale(db: Database) -> None:
     node = a_node()
     await keep(db, node)
     async with db.transaction() as tx:
-        await tx.nodes.save(node, replace(node, status=Status.STARTING))
+        await tx.nodes.save(node, replace(node, status=NodeStatus.STARTING))
     with pytest.raises(Stale):
         async with db.transaction() as tx:
-            await tx.nodes.save(node, replace(node, status=Status.FAILED))
-    kept = await db.reader.nodes.get(node.id)
-    assert (kept.status, kept.edition) == (Status.STARTING, 2)
+            await tx.nodes.save(node, replace(node, status=NodeStatus.FAILED))
+    stored = await db.reader.nodes.get(node.id)
+    assert (stored.status, stored.edition) == (NodeStatus.STARTING, 2)
 
 
 async def test_the_database_itself_keeps_a_slot_for_what_lives(db: Database) -> None:
@@ -182,7 +182,7 @@ async def test_the_database_itself_keeps_a_slot_for_what_lives(db: Database) -> 
 async def test_a_deleted_node_is_in_sight_until_its_lnd_has_ended(
     db: Database,
 ) -> None:
-    node = a_node(Status.RUNNING, process="4711 88 lnd", launched_revision=1)
+    node = a_node(NodeStatus.RUNNING, process="4711 88 lnd", launched_revision=1)
     await keep(db, node)
     going = apply_command(node, Action.DELETE, now=NOON)
     async with db.transaction() as tx:
@@ -297,18 +297,18 @@ async def test_many_nodes_are_listed_counted_and_found_by_part_of_a_name(
             slot=100 + number,
             api_endpoint=f"{number}.localhost",
             created=NOON + timedelta(seconds=number // 3),
-            status=Status.RUNNING if number % 3 else Status.STOPPED,
+            status=NodeStatus.RUNNING if number % 3 else NodeStatus.STOPPED,
         )
         for number in range(300)
     ]
     async with db.transaction() as tx:
         for node in nodes:
             await tx.nodes.add(node)
-    listed = [Listed.of(node) for node in nodes]
+    listed = [NodeListing.of(node) for node in nodes]
     read = db.reader.nodes
     assert await read.list_("harbour") == listed
-    assert await read.page("harbour", skipped=290, most=100) == listed[290:]
-    assert await read.page("harbour", name="N_29", most=9) == listed[291:300:2]
+    assert await read.page("harbour", skipped=290, limit=100) == listed[290:]
+    assert await read.page("harbour", name="N_29", limit=9) == listed[291:300:2]
     assert await read.count("harbour", name="beacon") == 300
     assert await read.count("harbour", status="stopped", name="02") == 4
     assert await read.count("harbour", name="%") == 0
@@ -329,7 +329,7 @@ async def test_operators_list_nodes_by_organization_status_and_runtime(
 ) -> None:
     first = a_node()
     later = a_node(
-        Status.STOPPED,
+        NodeStatus.STOPPED,
         id=OTHER,
         name="later",
         api_endpoint="later.nodes.localhost",
@@ -346,12 +346,12 @@ async def test_operators_list_nodes_by_organization_status_and_runtime(
     for node in (first, later, gone):
         assert await keep(db, node)
 
-    async def listed(most: int = 10, **filters: str) -> list[str]:
-        found = await db.reader.counts.list_nodes(most=most, **filters)
+    async def listed(limit: int = 10, **filters: str) -> list[str]:
+        found = await db.reader.counts.list_nodes(limit=limit, **filters)
         return [each.id for each in found]
 
     assert await listed() == [later.id, first.id]
-    assert await listed(most=1) == [later.id]
+    assert await listed(limit=1) == [later.id]
     assert await listed(status="stopped") == [later.id]
     assert await listed(runtime="local") == [later.id, first.id]
     assert await listed(runtime="kubernetes") == []

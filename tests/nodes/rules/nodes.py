@@ -4,20 +4,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leyden.nodes.rules.node_settings import NodeSettings
-from leyden.nodes.rules.nodes import Network, Node, Status, Type
+from leyden.nodes.rules.nodes import Network, Node, NodeStatus, NodeType
 from leyden.nodes.rules.versions import OFFERED
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-def a_node(status: Status = Status.PROVISIONING, **changes: Any) -> Node:
+def a_node(status: NodeStatus = NodeStatus.PROVISIONING, **changes: Any) -> Node:
     return Node(
         **{
             "id": "0b5c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55N",
             "organization_id": "harbour",
             "name": "harbour light",
             "network": Network.TESTNET,
-            "type": Type.STANDARD,
+            "type": NodeType.STANDARD,
             "version": OFFERED.default,
             "settings": some_settings(),
             "api_endpoint": "harbour-light-0b5c3d1e.nodes.localhost",

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from leyden.nodes.rules.backup_history import (
     LONG_USE,
-    MOST_BRIEF,
-    Version,
+    MAX_BRIEF,
+    BackupVersion,
     versions_to_delete,
 )
 from tests.conftest import NOW
@@ -16,17 +16,17 @@ from tests.conftest import NOW
 MINUTE = timedelta(minutes=1)
 
 
-def history(*uses: timedelta) -> list[Version]:
+def history(*uses: timedelta) -> list[BackupVersion]:
     """The first one, and then one after each of these times."""
-    versions = [Version(0, NOW)]
+    versions = [BackupVersion(0, NOW)]
     for use in uses:
-        versions.append(Version(len(versions), versions[-1].until + use))
+        versions.append(BackupVersion(len(versions), versions[-1].until + use))
     return versions
 
 
 def test_a_few_all_stay() -> None:
     assert versions_to_delete([]) == []
-    assert versions_to_delete(history(*[MINUTE] * MOST_BRIEF)) == []
+    assert versions_to_delete(history(*[MINUTE] * MAX_BRIEF)) == []
 
 
 def test_the_first_and_what_was_in_use_for_a_day_stay_whatever_follows() -> None:
@@ -43,7 +43,7 @@ def test_what_was_in_use_for_hours_outlasts_what_was_for_minutes() -> None:
 
 
 def test_of_equals_the_latest_stay() -> None:
-    assert versions_to_delete(history(*[timedelta()] * (MOST_BRIEF + 2))) == [1, 2]
+    assert versions_to_delete(history(*[timedelta()] * (MAX_BRIEF + 2))) == [1, 2]
 
 
 def test_a_clock_that_was_set_back_pushes_nothing_out() -> None:
@@ -56,13 +56,13 @@ def test_a_clock_that_was_set_back_pushes_nothing_out() -> None:
 )
 def test_however_they_follow_what_has_to_stay_stays(minutes: list[int]) -> None:
     versions = history(*(MINUTE * each for each in minutes))
-    kept: list[Version] = []
+    stored: list[BackupVersion] = []
     for version in versions:  # one after the other, as they come
-        kept.append(version)
-        gone = versions_to_delete(kept)
-        kept = [each for each in kept if each.id not in gone]
+        stored.append(version)
+        gone = versions_to_delete(stored)
+        stored = [each for each in stored if each.id not in gone]
     days = sum(MINUTE * each >= LONG_USE for each in minutes)
-    assert len(kept) <= 1 + days + MOST_BRIEF + days
-    assert kept[0].id == 0
+    assert len(stored) <= 1 + days + MAX_BRIEF + days
+    assert stored[0].id == 0
     long = {at for at, each in enumerate(minutes, start=1) if MINUTE * each >= LONG_USE}
-    assert long <= {each.id for each in kept}
+    assert long <= {each.id for each in stored}

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from leyden.errors import Malformed, NotAllowed
 from leyden.nodes.rules.node_moves import (
-    KEPT,
+    KEEP_DATA_FOR,
     LONGEST_PAUSE,
     MOVES,
-    Step,
+    NodeStep,
     apply_command,
     give_up,
     is_restorable,
@@ -20,9 +20,9 @@ from leyden.nodes.rules.nodes import (
     Action,
     DesiredState,
     Node,
+    NodeStatus,
     ObservedEvent,
     RuntimeName,
-    Status,
     check_name,
 )
 from leyden.values import replace
@@ -32,7 +32,7 @@ ASKABLE = [action for action in Action if action is not Action.CREATE]
 
 
 def test_the_states_are_the_ones_the_api_shows() -> None:
-    assert set(Status) == {
+    assert set(NodeStatus) == {
         "provisioning",
         "starting",
         "waiting_init",
@@ -47,9 +47,9 @@ def test_the_states_are_the_ones_the_api_shows() -> None:
     }
 
 
-@pytest.mark.parametrize(("status", "action"), list(product(Status, Action)))
+@pytest.mark.parametrize(("status", "action"), list(product(NodeStatus, Action)))
 def test_every_command_is_in_the_table_or_refused(
-    status: Status, action: Action
+    status: NodeStatus, action: Action
 ) -> None:
     node = a_node(status, process="lnd 1", launched_revision=1)
     if (status, action) in MOVES:
@@ -78,60 +78,62 @@ def test_every_command_is_in_the_table_or_refused(
             },
         ),
         (Action.RESTART, {"starting", "waiting_init", "waiting_unlock", "running"}),
-        (Action.SETTINGS, set(Status) - {"deleting"}),
-        (Action.DELETE, set(Status) - {"deleting"}),
+        (Action.SETTINGS, set(NodeStatus) - {"deleting"}),
+        (Action.DELETE, set(NodeStatus) - {"deleting"}),
     ],
 )
 def test_what_may_be_asked_of_a_node_in_which_state(
     action: Action, allowed: set[str]
 ) -> None:
-    assert {status for status in Status if (status, action) in MOVES} == allowed
+    assert {status for status in NodeStatus if (status, action) in MOVES} == allowed
 
 
 def test_a_stopped_node_that_should_be_stopped_is_not_stopped_again() -> None:
-    node = a_node(Status.STOPPED, wanted=DesiredState.STOPPED)
+    node = a_node(NodeStatus.STOPPED, wanted=DesiredState.STOPPED)
     with pytest.raises(NotAllowed, match="a node that is stopped cannot be stopped"):
         apply_command(node, Action.STOP, now=NOON)
 
 
 def test_a_node_that_keeps_crashing_can_be_given_rest() -> None:
-    node = a_node(Status.STOPPED, crashes=4, due=NOON + timedelta(seconds=8))
+    node = a_node(NodeStatus.STOPPED, crashes=4, due=NOON + timedelta(seconds=8))
     rested = apply_command(node, Action.STOP, now=NOON)
-    assert rested.status is Status.STOPPED
-    assert plan(rested, NOON + timedelta(days=1)) is Step.NOTHING
+    assert rested.status is NodeStatus.STOPPED
+    assert plan(rested, NOON + timedelta(days=1)) is NodeStep.NOTHING
 
 
 def test_a_node_without_a_process_is_stopped_at_once() -> None:
-    node = a_node(Status.PROVISIONING)
-    assert apply_command(node, Action.STOP, now=NOON).status is Status.STOPPED
+    node = a_node(NodeStatus.PROVISIONING)
+    assert apply_command(node, Action.STOP, now=NOON).status is NodeStatus.STOPPED
 
 
 def test_asking_begins_anew_without_a_pause() -> None:
-    node = a_node(Status.FAILED, crashes=9, due=NOON + timedelta(minutes=5))
+    node = a_node(NodeStatus.FAILED, crashes=9, due=NOON + timedelta(minutes=5))
     started = apply_command(node, Action.START, now=NOON)
     assert (started.crashes, started.due) == (0, NOON)
-    assert plan(started, NOON) is Step.START
+    assert plan(started, NOON) is NodeStep.START
 
 
 def test_a_command_changes_what_it_is_about_and_nothing_else() -> None:
     later = NOON + timedelta(hours=1)
     crashed = {"process": "lnd 1", "launched_revision": 1, "crashes": 2}
-    node = a_node(Status.RUNNING, revision=1, **crashed)
-    kept = a_node(Status.RUNNING, revision=1, **crashed | {"crashes": 0}, due=later)
+    node = a_node(NodeStatus.RUNNING, revision=1, **crashed)
+    stored = a_node(
+        NodeStatus.RUNNING, revision=1, **crashed | {"crashes": 0}, due=later
+    )
     for action, changes in (
-        (Action.STOP, {"status": Status.STOPPING, "wanted": DesiredState.STOPPED}),
-        (Action.RESTART, {"status": Status.RESTARTING, "revision": 2}),
-        (Action.UPDATE, {"status": Status.UPDATING, "revision": 2}),
-        (Action.SETTINGS, {"status": Status.RESTARTING, "revision": 2}),
+        (Action.STOP, {"status": NodeStatus.STOPPING, "wanted": DesiredState.STOPPED}),
+        (Action.RESTART, {"status": NodeStatus.RESTARTING, "revision": 2}),
+        (Action.UPDATE, {"status": NodeStatus.UPDATING, "revision": 2}),
+        (Action.SETTINGS, {"status": NodeStatus.RESTARTING, "revision": 2}),
     ):
-        asked = apply_command(node, action, now=later)
-        assert asked == replace(kept, **changes), action
+        request = apply_command(node, action, now=later)
+        assert request == replace(stored, **changes), action
     assert apply_command(
-        node, Action.DELETE, now=NOON, kept=timedelta(hours=1)
-    ) == replace(kept, status=Status.DELETING, wanted=DesiredState.DELETED)
-    assert apply_command(a_node(Status.FAILED), Action.START, now=later) == replace(
-        a_node(Status.FAILED),
-        status=MOVES[Status.FAILED, Action.START],
+        node, Action.DELETE, now=NOON, keep_data_for=timedelta(hours=1)
+    ) == replace(stored, status=NodeStatus.DELETING, wanted=DesiredState.DELETED)
+    assert apply_command(a_node(NodeStatus.FAILED), Action.START, now=later) == replace(
+        a_node(NodeStatus.FAILED),
+        status=MOVES[NodeStatus.FAILED, Action.START],
         wanted=DesiredState.RUNNING,
         due=later,
     )
@@ -139,44 +141,44 @@ def test_a_command_changes_what_it_is_about_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("action", [Action.RESTART, Action.UPDATE, Action.SETTINGS])
 def test_what_needs_another_lnd_ends_the_one_that_runs(action: Action) -> None:
-    node = a_node(Status.RUNNING, process="lnd 1", launched_revision=1)
-    asked = apply_command(node, action, now=NOON)
-    assert plan(asked, NOON) is Step.STOP
-    assert asked.wanted is DesiredState.RUNNING
+    node = a_node(NodeStatus.RUNNING, process="lnd 1", launched_revision=1)
+    request = apply_command(node, action, now=NOON)
+    assert plan(request, NOON) is NodeStep.STOP
+    assert request.wanted is DesiredState.RUNNING
 
 
 def test_a_stopped_node_stays_stopped_when_it_is_updated_or_set() -> None:
-    node = a_node(Status.STOPPED, wanted=DesiredState.STOPPED)
+    node = a_node(NodeStatus.STOPPED, wanted=DesiredState.STOPPED)
     for action in (Action.UPDATE, Action.SETTINGS):
-        asked = apply_command(node, action, now=NOON)
-        assert asked.status is Status.STOPPED
-        assert plan(asked, NOON) is Step.NOTHING
+        request = apply_command(node, action, now=NOON)
+        assert request.status is NodeStatus.STOPPED
+        assert plan(request, NOON) is NodeStep.NOTHING
 
 
 def test_deleting_keeps_the_data_for_seven_days() -> None:
-    node = apply_command(a_node(Status.STOPPED), Action.DELETE, now=NOON)
-    assert timedelta(days=7) == KEPT
-    assert plan(node, NOON + KEPT - timedelta(seconds=1)) is Step.WAIT
-    assert plan(node, NOON + KEPT) is Step.REMOVE
+    node = apply_command(a_node(NodeStatus.STOPPED), Action.DELETE, now=NOON)
+    assert timedelta(days=7) == KEEP_DATA_FOR
+    assert plan(node, NOON + KEEP_DATA_FOR - timedelta(seconds=1)) is NodeStep.WAIT
+    assert plan(node, NOON + KEEP_DATA_FOR) is NodeStep.REMOVE
 
 
 @pytest.mark.parametrize(
     ("wanted", "process", "launched", "due_in_s", "step"),
     [
-        (DesiredState.RUNNING, "", 0, 0, Step.START),
-        (DesiredState.RUNNING, "", 0, 5, Step.WAIT),
-        (DesiredState.RUNNING, "lnd 1", 2, 0, Step.NOTHING),
-        (DesiredState.RUNNING, "lnd 1", 2, 5, Step.NOTHING),
-        (DesiredState.RUNNING, "lnd 1", 1, 0, Step.STOP),
-        (DesiredState.STOPPED, "", 0, 0, Step.NOTHING),
-        (DesiredState.STOPPED, "lnd 1", 2, 0, Step.STOP),
-        (DesiredState.DELETED, "lnd 1", 2, 5, Step.STOP),
-        (DesiredState.DELETED, "", 0, 5, Step.WAIT),
-        (DesiredState.DELETED, "", 0, 0, Step.REMOVE),
+        (DesiredState.RUNNING, "", 0, 0, NodeStep.START),
+        (DesiredState.RUNNING, "", 0, 5, NodeStep.WAIT),
+        (DesiredState.RUNNING, "lnd 1", 2, 0, NodeStep.NOTHING),
+        (DesiredState.RUNNING, "lnd 1", 2, 5, NodeStep.NOTHING),
+        (DesiredState.RUNNING, "lnd 1", 1, 0, NodeStep.STOP),
+        (DesiredState.STOPPED, "", 0, 0, NodeStep.NOTHING),
+        (DesiredState.STOPPED, "lnd 1", 2, 0, NodeStep.STOP),
+        (DesiredState.DELETED, "lnd 1", 2, 5, NodeStep.STOP),
+        (DesiredState.DELETED, "", 0, 5, NodeStep.WAIT),
+        (DesiredState.DELETED, "", 0, 0, NodeStep.REMOVE),
     ],
 )
 def test_the_difference_between_wanted_and_present_says_what_to_do(
-    wanted: DesiredState, process: str, launched: int, due_in_s: int, step: Step
+    wanted: DesiredState, process: str, launched: int, due_in_s: int, step: NodeStep
 ) -> None:
     node = a_node(
         wanted=wanted,
@@ -202,13 +204,13 @@ def test_a_node_that_moves_elsewhere_is_only_stopped_here(
         due=NOON + timedelta(days=days),
         moves_to=RuntimeName.KUBERNETES,
     )
-    assert plan(node, NOON) is Step.STOP
-    assert plan(replace(node, process=""), NOON) is Step.NOTHING
+    assert plan(node, NOON) is NodeStep.STOP
+    assert plan(replace(node, process=""), NOON) is NodeStep.NOTHING
 
 
 def test_a_deleted_node_gives_its_peer_port_back_from_that_moment() -> None:
     later = NOON + timedelta(minutes=5)
-    node = a_node(Status.STOPPED, peer_port=19_735)
+    node = a_node(NodeStatus.STOPPED, peer_port=19_735)
     deleted = apply_command(node, Action.DELETE, now=later)
     assert deleted.peer_port_released == later
     for action in (Action.START, Action.UPDATE, Action.SETTINGS):
@@ -216,21 +218,21 @@ def test_a_deleted_node_gives_its_peer_port_back_from_that_moment() -> None:
 
 
 def test_a_clock_that_was_set_back_delays_nobody_for_long() -> None:
-    node = a_node(Status.STOPPED, crashes=1, due=NOON + timedelta(seconds=1))
+    node = a_node(NodeStatus.STOPPED, crashes=1, due=NOON + timedelta(seconds=1))
     an_hour_back = NOON - timedelta(hours=1)
-    assert plan(node, an_hour_back) is Step.START
-    assert plan(node, NOON + timedelta(seconds=1) - LONGEST_PAUSE) is Step.WAIT
+    assert plan(node, an_hour_back) is NodeStep.START
+    assert plan(node, NOON + timedelta(seconds=1) - LONGEST_PAUSE) is NodeStep.WAIT
 
 
 def test_nothing_leaves_deleting_but_to_be_restored() -> None:
-    left = {cause for status, cause in MOVES if status is Status.DELETING}
+    left = {cause for status, cause in MOVES if status is NodeStatus.DELETING}
     assert left == {Action.RESTORE}
     into = {status for status, cause in MOVES if cause is Action.RESTORE}
-    assert into == {Status.DELETING}
+    assert into == {NodeStatus.DELETING}
 
 
 def test_a_deleted_node_is_restorable_until_its_data_is_due() -> None:
-    node = replace(a_node(Status.RUNNING), process="lnd 1", launched_revision=1)
+    node = replace(a_node(NodeStatus.RUNNING), process="lnd 1", launched_revision=1)
     assert not is_restorable(node, NOON)
     deleted = apply_command(node, Action.DELETE, now=NOON)
     assert is_restorable(deleted, NOON)
@@ -240,7 +242,7 @@ def test_a_deleted_node_is_restorable_until_its_data_is_due() -> None:
     assert not is_restorable(ended, deleted.due)
     assert not is_restorable(give_up(ended), last)
     assert give_up(ended).is_destroyed
-    for each, status in ((deleted, Status.STOPPING), (ended, Status.STOPPED)):
+    for each, status in ((deleted, NodeStatus.STOPPING), (ended, NodeStatus.STOPPED)):
         restored = apply_command(each, Action.RESTORE, now=last)
         assert (restored.status, restored.wanted) == (status, DesiredState.STOPPED)
 
@@ -249,7 +251,9 @@ def test_a_deleted_node_is_restorable_until_its_data_is_due() -> None:
 def test_the_wish_is_always_the_last_one_that_was_granted(
     actions: list[Action],
 ) -> None:
-    node: Node = replace(a_node(Status.RUNNING), process="lnd 1", launched_revision=1)
+    node: Node = replace(
+        a_node(NodeStatus.RUNNING), process="lnd 1", launched_revision=1
+    )
     wanted = DesiredState.RUNNING
     for action in actions:
         try:
@@ -264,7 +268,7 @@ def test_the_wish_is_always_the_last_one_that_was_granted(
         }.get(action, wanted)
     assert node.wanted is wanted
     if wanted is DesiredState.DELETED:
-        assert node.status is Status.DELETING
+        assert node.status is NodeStatus.DELETING
 
 
 @given(st.text())
@@ -283,6 +287,6 @@ def test_a_name_is_plain_or_refused(name: str) -> None:
 
 
 def test_seen_and_asked_are_never_confused() -> None:
-    assert not {str(seen) for seen in ObservedEvent} & {
+    assert not {str(found) for found in ObservedEvent} & {
         str(action) for action in Action
     }

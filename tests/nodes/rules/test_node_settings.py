@@ -12,7 +12,7 @@ from leyden.events.rules.webhook_urls import Allowed
 from leyden.nodes.rules.node_settings import (
     LIVE,
     NAMES,
-    Calls,
+    AllowedCalls,
     change,
     needs_restart,
     parse,
@@ -22,7 +22,7 @@ from leyden.nodes.rules.node_settings import (
     without_secrets,
 )
 from leyden.schemas.node_settings import MASK, TABLE
-from leyden.schemas.settings import Kind
+from leyden.schemas.settings import SettingKind
 from leyden.values import asdict, replace
 
 # The contract's table, letter for letter, in its order.
@@ -59,7 +59,7 @@ CONTRACT = [
 ]
 OURS = ["listen"]  # beyond it
 REQUIRED = ["autopilot", "grpc", "rest", "keysend", "whitelist", "alias", "color"]
-BOOLEANS = [name for name, each in TABLE.items() if each.kind is Kind.SWITCH]
+BOOLEANS = [name for name, each in TABLE.items() if each.kind is SettingKind.SWITCH]
 TEXTS = [name for name in CONTRACT if name not in {*BOOLEANS, "whitelist"}]
 NUMBERS = [
     "minchansize",
@@ -274,9 +274,11 @@ def test_an_alias_that_lnd_would_not_live_with(alias: str) -> None:
         "\U000e0041",
     ],
 )
-@pytest.mark.parametrize("place", ["{}light", "har{}bour", "light{}"])
-def test_an_alias_holds_nothing_that_cannot_be_seen(character: str, place: str) -> None:
-    message = refused(harbour_light(alias=place.format(character)))
+@pytest.mark.parametrize("position", ["{}light", "har{}bour", "light{}"])
+def test_an_alias_holds_nothing_that_cannot_be_seen(
+    character: str, position: str
+) -> None:
+    message = refused(harbour_light(alias=position.format(character)))
     assert message == "alias: must not contain control, format or line characters"
 
 
@@ -434,7 +436,7 @@ def test_only_what_lnd_reads_needs_a_restart(name: str) -> None:
         value: object = not getattr(before, name)
     else:
         value = values.get(name, "30000")
-    after = change(before, {name: value}, calls=Calls(tor=True))
+    after = change(before, {name: value}, calls=AllowedCalls(tor=True))
     assert after != before
     assert needs_restart(before, after) is (name not in LIVE)
 
@@ -464,13 +466,13 @@ def test_whatever_is_sent_is_read_or_refused(sent: dict[str, object]) -> None:
 @given(st.text(max_size=40))
 def test_an_accepted_alias_is_one_that_lnd_lives_with(alias: str) -> None:
     try:
-        kept = parse(harbour_light(alias=alias)).alias
+        stored = parse(harbour_light(alias=alias)).alias
     except Malformed:
         return
-    assert 1 <= len(kept.encode()) <= 32
-    assert kept == kept.strip()
-    assert not kept.startswith('"')
-    assert len(kept.splitlines()) == 1
+    assert 1 <= len(stored.encode()) <= 32
+    assert stored == stored.strip()
+    assert not stored.startswith('"')
+    assert len(stored.splitlines()) == 1
 
 
 @given(st.text(min_size=4, alphabet=st.characters(codec="utf-8")))
@@ -486,7 +488,7 @@ def test_tor_is_refused_where_nodes_have_none() -> None:
     assert refused(harbour_light(**wish)).startswith(why)
     with pytest.raises(Malformed, match="must be false, because nodes of this"):
         change(parse(harbour_light()), wish)
-    with_tor = Calls(tor=True)
+    with_tor = AllowedCalls(tor=True)
     assert parse(harbour_light(**wish), calls=with_tor).torskipproxyforclearnettargets
     node = change(parse(harbour_light()), wish, calls=with_tor)
     assert node.torskipproxyforclearnettargets
@@ -494,7 +496,7 @@ def test_tor_is_refused_where_nodes_have_none() -> None:
 
 def test_a_node_that_wants_tor_already_can_be_changed_where_there_is_none() -> None:
     wish = {"torskipproxyforclearnettargets": True}
-    node = parse(harbour_light(**wish), calls=Calls(tor=True))
+    node = parse(harbour_light(**wish), calls=AllowedCalls(tor=True))
     assert change(node, {**wish, "alias": "pier"}).alias == "pier"
     off = change(node, {"torskipproxyforclearnettargets": False})
     assert not off.torskipproxyforclearnettargets

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leyden.nodes.rules import onions
-from leyden.nodes.rules.onions import Onion, Plan, expanded, host_of, is_host, plan
+from leyden.nodes.rules.onions import Onion, OnionPlan, expanded, host_of, is_host, plan
 
 SEED = bytes(range(32))
 # As tor 0.4.9.11 answered to ADD_ONION with `expanded(SEED)`.
@@ -80,13 +80,13 @@ def test_after_the_plan_tor_has_what_is_wanted_and_leads_there(
     for host in found.add:
         assert host not in after, "Tor would refuse it"
         after[host] = wanted[host]
-    kept = {host: present[host] for host in others if host in present}
-    assert after == {**wanted, **kept}
+    stored = {host: present[host] for host in others if host in present}
+    assert after == {**wanted, **stored}
     again = plan(wanted, known=wanted, present=after, ours=after.keys() - others)
-    assert again == Plan()
+    assert again == OnionPlan()
 
 
 def test_what_leads_where_it_should_is_left_alone() -> None:
     wanted = {HOST: "127.0.0.1:21000"}
-    assert plan(wanted, known=wanted, present=[HOST], ours=[HOST]) == Plan()
+    assert plan(wanted, known=wanted, present=[HOST], ours=[HOST]) == OnionPlan()
     assert onions.PORT == 9735

@@ -7,7 +7,7 @@ import pytest
 from leyden.base.rules.addresses import Reach
 from leyden.errors import Malformed
 from leyden.events.rules.webhook_urls import Allowed
-from leyden.nodes.rules.node_settings import Calls, NodeSettings, change, parse
+from leyden.nodes.rules.node_settings import AllowedCalls, NodeSettings, change, parse
 from tests.nodes.fleet_harness import SETTINGS
 
 ANY = Allowed(schemes=frozenset({"https", "http"}), ports=range(1, 65_536))
@@ -88,7 +88,7 @@ def test_a_signer_is_where_nodes_may_call(host: str) -> None:
 
 
 def test_an_installation_makes_exceptions() -> None:
-    calls = Calls(
+    calls = AllowedCalls(
         webhook=Reach(
             exceptions=(ip_network("127.0.0.0/8"), ip_network("10.1.0.0/16")),
             forbidden=(ip_network("93.184.216.0/24"),),
@@ -96,7 +96,7 @@ def test_an_installation_makes_exceptions() -> None:
         remotesigninghost=Reach(openings=((ip_network("10.2.0.1/32"), 10_009),)),
     )
 
-    def kept(**given: object) -> bool:
+    def is_kept(**given: object) -> bool:
         try:
             parse({**SETTINGS, **given}, webhooks=ANY, calls=calls)
         except Malformed:
@@ -104,13 +104,13 @@ def test_an_installation_makes_exceptions() -> None:
         return True
 
     for url in ("127.0.0.1", "localhost", "10.1.2.3", "[::ffff:10.1.2.3]"):
-        assert kept(webhook=f"http://{url}/"), url
+        assert is_kept(webhook=f"http://{url}/"), url
     for url in ("10.2.0.1", "[::1]", "93.184.216.34", "[64:ff9b::5db8:d822]"):
-        assert not kept(webhook=f"http://{url}/"), url
+        assert not is_kept(webhook=f"http://{url}/"), url
     for host in ("10.2.0.1", "10.2.0.1:10009", "[::ffff:10.2.0.1]:10009"):
-        assert kept(remotesigninghost=host), host
+        assert is_kept(remotesigninghost=host), host
     for host in ("10.2.0.1:443", "10.2.0.2", "10.1.2.3"):
-        assert not kept(remotesigninghost=host), host
+        assert not is_kept(remotesigninghost=host), host
 
 
 def test_what_a_node_has_stays_until_it_is_changed() -> None:
@@ -118,7 +118,7 @@ def test_what_a_node_has_stays_until_it_is_changed() -> None:
     old = parse(
         {**SETTINGS, "webhook": "http://10.0.0.1/", "remotesigninghost": "10.0.0.2"},
         webhooks=ANY,
-        calls=Calls(webhook=within, remotesigninghost=within),
+        calls=AllowedCalls(webhook=within, remotesigninghost=within),
     )
     same = {"webhook": old.webhook, "remotesigninghost": old.remotesigninghost}
     for given in ({"alias": "harbour dark"}, same):

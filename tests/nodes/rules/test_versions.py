@@ -168,9 +168,9 @@ def test_a_version_reads_back_as_written(version: Version) -> None:
 
 
 @given(_VERSIONS, st.sampled_from([None, *map(str, OFFERED.versions)]))
-def test_an_update_never_goes_down(current: Version, asked: str | None) -> None:
+def test_an_update_never_goes_down(current: Version, text: str | None) -> None:
     with suppress(NotAllowed):
-        assert choose_update(current, asked) > current
+        assert choose_update(current, text) > current
 
 
 @given(st.text())

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leyden.errors import Malformed
-from leyden.nodes.rules.whitelist import MOST_ENTRIES, allows, networks, parse
+from leyden.nodes.rules.whitelist import MAX_ENTRIES, allows, networks, parse
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_the_order_stays_and_each_network_is_named_once() -> None:
 
 
 def test_five_hundred_is_enough() -> None:
-    many = [f"10.{i // 250}.{i % 250}.1" for i in range(MOST_ENTRIES)]
-    assert len(parse(many)) == MOST_ENTRIES
+    many = [f"10.{i // 250}.{i % 250}.1" for i in range(MAX_ENTRIES)]
+    assert len(parse(many)) == MAX_ENTRIES
     with pytest.raises(Malformed, match="whitelist: at most 500 entries"):
         parse([*many, "::1"])
 

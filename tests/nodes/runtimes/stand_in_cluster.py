@@ -15,8 +15,8 @@ import aiohttp
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from leyden.nodes.runtimes.kubernetes.access import Access
-from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.access import ApiServerAccess
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
 
 NAMESPACE: Final = "lnds"
 _DROPPED: Final = "$deleteFromPrimitiveList/finalizers"
@@ -83,9 +83,9 @@ class StandInCluster:
 
     def drop_finalizers(self, plural: str, found: Object, gone: list[str]) -> None:
         metadata = found["metadata"]
-        kept = [each for each in metadata.get("finalizers", ()) if each not in gone]
-        metadata["finalizers"] = kept
-        if kept or "deletionTimestamp" not in metadata:
+        answer = [each for each in metadata.get("finalizers", ()) if each not in gone]
+        metadata["finalizers"] = answer
+        if answer or "deletionTimestamp" not in metadata:
             self._tell("MODIFIED", plural, found)
         else:
             del self.objects[plural, metadata["name"]]
@@ -96,18 +96,18 @@ class StandInCluster:
         self.drop_finalizers(plural, found, [])
 
     @asynccontextmanager
-    async def api(self) -> AsyncIterator[Api]:
+    async def api(self) -> AsyncIterator[KubernetesApi]:
         """Serve, and connect to it."""
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._answer)
         async with TestServer(app) as server, aiohttp.ClientSession() as session:
-            access = Access(
+            access = ApiServerAccess(
                 server=str(server.make_url("")).rstrip("/"),
                 namespace=NAMESPACE,
                 authority_pem="",
             )
             try:
-                yield Api(session, access)
+                yield KubernetesApi(session, access)
             finally:
                 self.ends_watches = True
                 self._turn.set()
@@ -198,14 +198,14 @@ class StandInCluster:
             return refused
         answer = web.StreamResponse()
         await answer.prepare(request)
-        told = int(request.query["resourceVersion"])
+        reported = int(request.query["resourceVersion"])
         while not self.ends_watches:
             turn = self._turn
             if not self.is_silent:
-                for kind, change in self._told[told:]:
+                for kind, change in self._told[reported:]:
                     if kind == plural:
                         await answer.write(json.dumps(change).encode() + b"\n")
-                told = len(self._told)
+                reported = len(self._told)
             if turn is self._turn:
                 await turn.wait()
         return answer

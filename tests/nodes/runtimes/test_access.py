@@ -11,7 +11,7 @@ from aiohttp import web
 
 from leyden.errors import ClusterAway, ClusterRefused, SetupError
 from leyden.nodes.runtimes.kubernetes import access
-from leyden.nodes.runtimes.kubernetes.access import Access, Token
+from leyden.nodes.runtimes.kubernetes.access import ApiServerAccess, Token
 from leyden.nodes.runtimes.kubernetes.api import connect
 from leyden.nodes.runtimes.kubernetes.kinds import Thing
 from tests.authority import Authority
@@ -27,14 +27,14 @@ def written(
     folder: Path, *, cluster: object = None, user: object = None, **changes: Any
 ) -> Path:
     file = folder / "kubeconfig"
-    whole = {
+    complete = {
         "current-context": "here",
         "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
         "clusters": [{"name": "c", "cluster": cluster or CLUSTER}],
         "users": [{"name": "u", "user": user or {"token": "a token"}}],
         **changes,
     }
-    file.write_text(yaml.safe_dump(whole))
+    file.write_text(yaml.safe_dump(complete))
     return file
 
 
@@ -74,7 +74,7 @@ def test_a_client_certificate_is_shown(tmp_path: Path) -> None:
     }
     found = access.read(written(tmp_path, cluster=cluster, user=user), "lnds")
     assert found.context().get_ca_certs()
-    wrong = Access(
+    wrong = ApiServerAccess(
         server="https://a",
         namespace="lnds",
         authority_pem=authority.pem,
@@ -127,12 +127,15 @@ def test_what_is_no_kubeconfig_is_refused(tmp_path: Path) -> None:
 def test_a_pod_is_whom_its_service_account_says(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("an authority")
     (tmp_path / "token").write_text("a token\n")
-    there = {"KUBERNETES_SERVICE_HOST": "2001:db8::1", "KUBERNETES_SERVICE_PORT": "443"}
-    found = access.in_pod(there, "lnds", folder=tmp_path)
+    existing = {
+        "KUBERNETES_SERVICE_HOST": "2001:db8::1",
+        "KUBERNETES_SERVICE_PORT": "443",
+    }
+    found = access.in_pod(existing, "lnds", folder=tmp_path)
     assert found.server == "https://[2001:db8::1]:443"
     assert found.token(renewed=False) == "a token"
     with pytest.raises(SetupError, match="this is not a pod"):
-        access.in_pod(there, "lnds", folder=tmp_path / "elsewhere")
+        access.in_pod(existing, "lnds", folder=tmp_path / "elsewhere")
 
 
 class Server:
@@ -172,7 +175,7 @@ async def test_a_token_that_was_renewed_is_read_again(
 ) -> None:
     token = tmp_path / "token"
     token.write_text("first\n")
-    given = Access(
+    given = ApiServerAccess(
         server=f"http://127.0.0.1:{server.port}",
         namespace="lnds",
         authority_pem="",
@@ -197,7 +200,7 @@ async def test_a_token_that_was_renewed_is_read_again(
 
 
 async def test_a_server_that_is_not_there_is_away() -> None:
-    given = Access(
+    given = ApiServerAccess(
         server=f"http://127.0.0.1:{free_port()}",
         namespace="lnds",
         authority_pem="",

@@ -14,10 +14,10 @@ import pytest
 
 from leyden.nodes.runtimes.local import nftables
 from leyden.nodes.runtimes.local.arrivals import AHEAD_S, Arrivals, PortLimits
-from leyden.nodes.runtimes.local.egress_policy import EgressPolicy, Opening
+from leyden.nodes.runtimes.local.egress_policy import AllowedDestination, EgressPolicy
 from leyden.values import replace
 from tests.nodes.runtimes import test_egress_policy
-from tests.nodes.runtimes.test_egress_policy import PYTHON, told, user
+from tests.nodes.runtimes.test_egress_policy import PYTHON, line_of, user
 from tests.ports import free_port
 
 pytestmark = test_egress_policy.pytestmark
@@ -70,7 +70,7 @@ def held(policy: EgressPolicy, port: int, door: int) -> EgressPolicy:
     )
     callers = PortLimits(name="callers", ports=((door, door),), per_source=PER_SOURCE)
     arrivals = Arrivals(callers=callers, peers=peers, own=(ip_network(f"{HERE}/32"),))
-    opening = Opening(ip_network(f"{HERE}/32"), port)
+    opening = AllowedDestination(ip_network(f"{HERE}/32"), port)
     changed = replace(policy, arrivals=arrivals, openings=(opening,))
     nftables.apply(changed)
     return changed
@@ -96,8 +96,8 @@ def test_a_source_that_floods_is_dropped_and_another_one_arrives_at_once(
 ) -> None:
     began = time.monotonic()
     let_in = begun(port, FLOODS)
-    most = PER_SOURCE * (AHEAD_S + time.monotonic() - began) + 1
-    assert PER_SOURCE * AHEAD_S <= let_in <= most
+    limit = PER_SOURCE * (AHEAD_S + time.monotonic() - began) + 1
+    assert PER_SOURCE * AHEAD_S <= let_in <= limit
     assert begun(port, STRANGER, 5, patience_s=AT_ONCE) == 5
 
     nftables.apply(held)  # as at each start of the platform
@@ -125,8 +125,8 @@ def test_callers_who_flood_are_dropped_and_nobody_else(door: int, port: int) -> 
 def test_a_node_has_so_many_from_all_sources_together(port: int) -> None:
     began = time.monotonic()
     let_in = sum(begun(port, f"127.66.9.{host}", 10) for host in range(1, 11))
-    most = PER_NODE * (AHEAD_S + time.monotonic() - began) + 1
-    assert PER_NODE * AHEAD_S <= let_in <= most
+    limit = PER_NODE * (AHEAD_S + time.monotonic() - began) + 1
+    assert PER_NODE * AHEAD_S <= let_in <= limit
 
 
 @pytest.mark.usefixtures("held")
@@ -148,7 +148,7 @@ def test_a_node_that_floods_others_is_told_from_other_nodes(
         caller = subprocess.Popen(
             [*become, *words], cwd="/", stdout=subprocess.PIPE, text=True
         )
-        return int(told(caller))
+        return int(line_of(caller))
 
     assert calls(3, MANY) < MANY / 2
     assert calls(4, 5) == 5

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 
 from leyden.base import processes
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.errors import SetupError
-from leyden.nodes.rules.nodes import Node, Type
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.nodes import Node, NodeType
+from leyden.nodes.rules.observations import LndState
 from leyden.nodes.runtimes.local.cgroups import Cgroups
 from leyden.nodes.runtimes.local.placement import LEAST_MEMORY, MIB, Share
 from leyden.values import replace
 from tests.control_groups import groups
 from tests.nodes.contracts.runtimes import (
-    LocalHands,
-    RealHands,
+    LocalRuntimeCase,
+    RealRuntimeCase,
     install_stand_in,
     start,
 )
@@ -64,7 +64,7 @@ class Program:
         )
         found = processes.identify(self.process.pid)
         assert found is not None
-        self.identity: Identity = found
+        self.identity: ProcessIdentity = found
 
     def go(self) -> str:
         """Start its work and return the first line it prints."""
@@ -94,11 +94,11 @@ def node() -> Node:
     return a_node()
 
 
-def states(hands: LocalHands) -> set[tuple[str, State | None]]:
-    return {(seen.process, seen.state) for seen in hands.told}
+def states(case: LocalRuntimeCase) -> set[tuple[str, LndState | None]]:
+    return {(found.process, found.state) for found in case.observations}
 
 
-def is_held(process: Identity, node_id: str) -> bool:
+def is_held(process: ProcessIdentity, node_id: str) -> bool:
     held = Path(f"/proc/{process.pid}/cgroup").read_text().splitlines()
     return any(group.endswith(f"/{node_id}") for group in held)
 
@@ -169,78 +169,78 @@ def test_nothing_is_left_of_them(cgroups: Cgroups) -> None:
 
 
 @pytest.fixture
-async def hands(tmp_path: Path, cgroups: Cgroups) -> AsyncIterator[LocalHands]:
-    hands = LocalHands(tmp_path / "nodes", install_stand_in(tmp_path))
-    hands.cgroups = cgroups
-    hands.begin_anew()
-    yield hands
-    await hands.close()
+async def case(tmp_path: Path, cgroups: Cgroups) -> AsyncIterator[LocalRuntimeCase]:
+    case = LocalRuntimeCase(tmp_path / "nodes", install_stand_in(tmp_path))
+    case.cgroups = cgroups
+    case.begin_anew()
+    yield case
+    await case.close()
 
 
 @WITH_CGROUPS
 async def test_a_node_is_held_from_its_start_to_its_end(
-    hands: LocalHands, cgroups: Cgroups, node: Node
+    case: LocalRuntimeCase, cgroups: Cgroups, node: Node
 ) -> None:
-    node = await start(hands, node)
-    await until(lambda: is_held(hands.identity(node), node.id))
+    node = await start(case, node)
+    await until(lambda: is_held(case.identity(node), node.id))
     group = cgroups.folder / node.id
-    hands.begin_anew()
-    await hands.runtime.observe(node)
-    assert is_held(hands.identity(node), node.id)
-    await hands.crash(node)
+    case.begin_anew()
+    await case.runtime.observe(node)
+    assert is_held(case.identity(node), node.id)
+    await case.crash(node)
     await until(lambda: not group.exists())
 
 
 @WITH_CGROUPS
 async def test_a_node_that_nobody_held_is_held_once_it_is_found(
-    hands: LocalHands, cgroups: Cgroups, node: Node
+    case: LocalRuntimeCase, cgroups: Cgroups, node: Node
 ) -> None:
     """It was started by a platform that knew of no groups, or died too soon."""
-    hands.cgroups = None
-    hands.begin_anew()
-    node = await start(hands, node)
-    assert not is_held(hands.identity(node), node.id)
-    hands.cgroups = cgroups
-    hands.begin_anew()
-    await hands.runtime.observe(node)
-    await until(lambda: is_held(hands.identity(node), node.id))
+    case.cgroups = None
+    case.begin_anew()
+    node = await start(case, node)
+    assert not is_held(case.identity(node), node.id)
+    case.cgroups = cgroups
+    case.begin_anew()
+    await case.runtime.observe(node)
+    await until(lambda: is_held(case.identity(node), node.id))
 
 
 @pytest.fixture
-async def real_hands(
+async def real_case(
     tmp_path: Path, cgroups: Cgroups, real_lnd: Path
-) -> AsyncIterator[RealHands]:
-    hands = RealHands(tmp_path / "nodes", real_lnd)
-    hands.cgroups = cgroups
-    yield hands
-    await hands.close()
+) -> AsyncIterator[RealRuntimeCase]:
+    case = RealRuntimeCase(tmp_path / "nodes", real_lnd)
+    case.cgroups = cgroups
+    yield case
+    await case.close()
 
 
 @WITH_LIMITS
 @pytest.mark.real
 async def test_the_smallest_share_there_may_be_is_enough_to_unlock_a_wallet(
-    real_hands: RealHands, node: Node
+    real_case: RealRuntimeCase, node: Node
 ) -> None:
     """Also while somebody on the whitelist guesses: each try takes 256 MiB."""
-    hands = real_hands
-    hands.placement = replace(hands.placement, shares=dict.fromkeys(Type, SHARE))
-    hands.begin_anew()
-    node = await start(hands, node)
-    await until(lambda: (node.process, State.NON_EXISTING) in states(hands))
-    await hands.make_wallet(node)
-    await hands.crash(node)
-    await until(lambda: not hands.told[-1].alive)
-    node = await start(hands, node)
-    await until(lambda: (node.process, State.LOCKED) in states(hands))
-    await until(lambda: is_held(hands.identity(node), node.id))
-    guesses = await asyncio.gather(*(unlock(hands, node, "guess") for _ in range(2)))
+    case = real_case
+    case.placement = replace(case.placement, shares=dict.fromkeys(NodeType, SHARE))
+    case.begin_anew()
+    node = await start(case, node)
+    await until(lambda: (node.process, LndState.NON_EXISTING) in states(case))
+    await case.make_wallet(node)
+    await case.crash(node)
+    await until(lambda: not case.observations[-1].alive)
+    node = await start(case, node)
+    await until(lambda: (node.process, LndState.LOCKED) in states(case))
+    await until(lambda: is_held(case.identity(node), node.id))
+    guesses = await asyncio.gather(*(unlock(case, node, "guess") for _ in range(2)))
     assert all("invalid passphrase" in guess for guess in guesses)
-    assert await unlock(hands, node, "harbour light") == "{}"
-    await until(lambda: (node.process, State.RPC_ACTIVE) in states(hands))
+    assert await unlock(case, node, "harbour light") == "{}"
+    await until(lambda: (node.process, LndState.RPC_ACTIVE) in states(case))
 
 
-async def unlock(hands: RealHands, node: Node, password: str) -> str:
-    url = f"https://{node.host}:{hands.placement.rest_port}/v1/unlockwallet"
+async def unlock(case: RealRuntimeCase, node: Node, password: str) -> str:
+    url = f"https://{node.host}:{case.placement.rest_port}/v1/unlockwallet"
     packed = base64.b64encode(password.encode()).decode()
     curl = await asyncio.create_subprocess_exec(
         *("curl", "--silent", "--insecure", url),

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import ClusterRefused
-from leyden.nodes.runtimes.kubernetes.access import Access
+from leyden.nodes.runtimes.kubernetes.access import ApiServerAccess
 from leyden.nodes.runtimes.kubernetes.api import connect
 from leyden.nodes.runtimes.kubernetes.informer import Informer
 from leyden.nodes.runtimes.kubernetes.kinds import Machine, Pod
-from leyden.nodes.runtimes.kubernetes.side import _called, _Copier
+from leyden.nodes.runtimes.kubernetes.move_endpoint import _called, _Copier
 from tests.authority import Authority
 from tests.busy_server import HOST, BusyServer
 
@@ -30,8 +30,8 @@ def busy(tmp_path: Path) -> BusyServer:
     return BusyServer(tmp_path, HOST, AUTHORITY)
 
 
-def access(busy: BusyServer) -> Access:
-    return Access(
+def access(busy: BusyServer) -> ApiServerAccess:
+    return ApiServerAccess(
         server=f"https://{HOST}:{busy.port}",
         namespace="lnds",
         authority_pem=AUTHORITY.pem,
@@ -48,10 +48,10 @@ async def test_a_watch_that_is_left_leaves_no_connection(busy: BusyServer) -> No
 async def test_an_informer_leaves_a_watch_that_is_too_old(busy: BusyServer) -> None:
     async with busy.serving(TOO_OLD), connect(access(busy)) as api:
         informer = Informer(api, MACHINES, Machine, lambda _, __: None)
-        with pytest.raises(ClusterRefused, match="too old") as kept:
+        with pytest.raises(ClusterRefused, match="too old") as raised:
             await informer._watch()
         await busy.all_left()
-        assert kept.value.code == 410
+        assert raised.value.code == 410
 
 
 async def test_an_archive_that_is_left_leaves_no_connection(busy: BusyServer) -> None:

@@ -18,10 +18,10 @@ from leyden.nodes.runtimes import copies
 from leyden.nodes.runtimes.copies import Content
 from leyden.nodes.runtimes.local import counter
 from leyden.nodes.runtimes.local.local import LocalRuntime
-from leyden.nodes.runtimes.local.local_side import LocalSide
+from leyden.nodes.runtimes.local.local_move_endpoint import LocalMoveEndpoint
 from leyden.values import replace
 from tests.authority import Authority
-from tests.nodes.contracts.runtimes import LocalHands, install_stand_in
+from tests.nodes.contracts.runtimes import LocalRuntimeCase, install_stand_in
 from tests.nodes.contracts.sides import clean, start_again, start_with_wallet
 from tests.nodes.rules.nodes import a_node
 from tests.waiting import until
@@ -87,11 +87,11 @@ async def test_a_large_file_arrives_whole(tmp_path: Path) -> None:
 async def test_an_archive_that_is_cut_short_is_refused(
     tmp_path: Path, length: int
 ) -> None:
-    whole = b"".join(
+    path = b"".join(
         [part async for part in copies.packed(two_files(tmp_path / "origin"))]
     )
     with pytest.raises((SetupError, OSError)):
-        await copies.unpack(tmp_path / "copy", parts(whole[:length]))
+        await copies.unpack(tmp_path / "copy", parts(path[:length]))
 
 
 async def test_a_file_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -104,9 +104,9 @@ async def test_a_file_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
 class Moving:
     """A node that has run here, and the side it is moved from."""
 
-    def __init__(self, hands: LocalHands) -> None:
-        self.hands = hands
-        self.side = LocalSide(hands.layout, grace_s=10)
+    def __init__(self, case: LocalRuntimeCase) -> None:
+        self.hands = case
+        self.side = LocalMoveEndpoint(case.layout, grace_s=10)
         self.node = a_node()
 
     async def wallet(self) -> None:
@@ -119,9 +119,9 @@ class Moving:
 
 @pytest.fixture
 async def moving(tmp_path: Path) -> AsyncIterator[Moving]:
-    hands = LocalHands(tmp_path / "nodes", install_stand_in(tmp_path))
-    yield Moving(hands)
-    await hands.close()
+    case = LocalRuntimeCase(tmp_path / "nodes", install_stand_in(tmp_path))
+    yield Moving(case)
+    await case.close()
 
 
 async def test_what_is_sealed_has_no_lnd_and_is_started_by_nobody(
@@ -131,7 +131,9 @@ async def test_what_is_sealed_has_no_lnd_and_is_started_by_nobody(
     spec = moving.hands.launch_spec(moving.node)
     for _ in range(2):
         await moving.side.seal(moving.node, spec)
-    await until(lambda: [each.alive for each in moving.hands.told][-1:] == [False])
+    await until(
+        lambda: [each.alive for each in moving.hands.observations][-1:] == [False]
+    )
     with pytest.raises(CannotStart, match="has a wallet, and"):
         await moving.start()
     assert (await moving.side.content(moving.node)).size >= len("money")
@@ -145,25 +147,25 @@ async def test_a_start_that_began_before_it_was_sealed_makes_no_other_folder(
 ) -> None:
     """An lnd in it would have no wallet, and be in the way of what comes back."""
     await moving.wallet()
-    hands, begun, may_go_on = moving.hands, asyncio.Event(), asyncio.Event()
+    case, begun, may_go_on = moving.hands, asyncio.Event(), asyncio.Event()
 
     async def slowly(_: Version) -> Path:
         begun.set()
         await may_go_on.wait()
         return tmp_path / "lnd"
 
-    hands.runtime = LocalRuntime(
-        hands.layout, binary=slowly, trusts=trusting_whenever(Authority().pem)
+    case.runtime = LocalRuntime(
+        case.layout, binary=slowly, trusts=trusting_whenever(Authority().pem)
     )
-    await moving.side.seal(moving.node, hands.launch_spec(moving.node))
+    await moving.side.seal(moving.node, case.launch_spec(moving.node))
     await moving.side.unseal(moving.node)  # so that nothing runs
     starting = asyncio.create_task(moving.start())
     await begun.wait()
-    await moving.side.seal(moving.node, hands.launch_spec(moving.node))
+    await moving.side.seal(moving.node, case.launch_spec(moving.node))
     may_go_on.set()
     with pytest.raises(FileNotFoundError):
         await starting
-    (left,) = names(hands.root)
+    (left,) = names(case.root)
     assert left.startswith(f"{moving.node.id}.sealed-")
 
 
@@ -173,15 +175,17 @@ async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
     await moving.wallet()
     here, node = moving.side, moving.node
     spec = moving.hands.launch_spec(node)
-    there = LocalSide(replace(moving.hands.layout, root=tmp_path / "there"), grace_s=10)
+    local_side = LocalMoveEndpoint(
+        replace(moving.hands.layout, root=tmp_path / "there"), grace_s=10
+    )
     (tmp_path / "there").mkdir()
     await here.seal(node, spec)
     sealed = await here.content(node)
     for _ in range(2):
-        copy = await there.write(node, spec, here.read(node), sealed)
+        copy = await local_side.write(node, spec, here.read(node), sealed)
     known = Start(number=1, copy="any")
     for _ in range(2):
-        start_ = await there.settle(node, copy, known)
+        start_ = await local_side.settle(node, copy, known)
         assert start_.number == 2
     assert names(tmp_path / "there") == [node.id]
     # Somebody puts the old folder back where it was.
@@ -198,17 +202,17 @@ async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
 async def test_a_node_that_was_hardly_started_is_moved_without_files(
     moving: Moving,
 ) -> None:
-    node, there = moving.node, moving.hands.layout.root / "there"
+    node, existing = moving.node, moving.hands.layout.root / "there"
     moving.hands.layout.folder(node).mkdir()  # and then its start was killed
-    there.mkdir()
-    target = LocalSide(replace(moving.hands.layout, root=there), grace_s=10)
+    existing.mkdir()
+    target = LocalMoveEndpoint(replace(moving.hands.layout, root=existing), grace_s=10)
     spec = moving.hands.launch_spec(node)
     for _ in range(2):
         await moving.side.seal(node, spec)
     sealed = await moving.side.content(node)
     assert sealed.size == 0
     copy = await target.write(node, spec, moving.side.read(node), sealed)
-    assert names(there) == [copy]
+    assert names(existing) == [copy]
 
 
 async def test_a_folder_that_is_in_the_way_is_told_and_left(

@@ -13,15 +13,15 @@ from leyden.nodes.rules.nodes import Node
 from leyden.nodes.rules.starts import NEVER, Start
 from leyden.nodes.runtimes.local import counter
 from leyden.values import replace
-from tests.nodes.contracts.runtimes import LocalHands, install_stand_in
+from tests.nodes.contracts.runtimes import LocalRuntimeCase, install_stand_in
 from tests.nodes.rules.nodes import a_node
 
 
 class Counted:
     """A node whose starts are counted, as the database does."""
 
-    def __init__(self, hands: LocalHands, node: Node) -> None:
-        self.hands = hands
+    def __init__(self, case: LocalRuntimeCase, node: Node) -> None:
+        self.hands = case
         self.node = node
         self.known = NEVER
 
@@ -50,9 +50,9 @@ class Counted:
 
 @pytest.fixture
 async def counted(tmp_path: Path) -> AsyncIterator[Counted]:
-    hands = LocalHands(tmp_path / "nodes", install_stand_in(tmp_path))
-    yield Counted(hands, a_node())
-    await hands.close()
+    case = LocalRuntimeCase(tmp_path / "nodes", install_stand_in(tmp_path))
+    yield Counted(case, a_node())
+    await case.close()
 
 
 def put_back(folder: Path, copy: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from leyden.errors import SetupError
 from leyden.nodes.runtimes.local import nftables
-from leyden.nodes.runtimes.local.egress_policy import EgressPolicy, Opening
+from leyden.nodes.runtimes.local.egress_policy import AllowedDestination, EgressPolicy
 from leyden.nodes.runtimes.local.placement import Placement, can_be_reached
 from leyden.values import replace
 from tests.nodes.contracts.runtimes import a_loopback_network
@@ -100,7 +100,7 @@ class Listener:
             line.settimeout(WITHIN_S)
             assert line.recv(100) == b"harbour light"
             line.send(b"welcome")
-            return told(caller)
+            return line_of(caller)
 
     def heard_nothing(self) -> bool:
         self._socket.settimeout(0)
@@ -135,7 +135,7 @@ def calling(
     )
 
 
-def told(caller: "subprocess.Popen[str]") -> str:
+def line_of(caller: "subprocess.Popen[str]") -> str:
     with caller:
         return caller.communicate(timeout=2 * WITHIN_S)[0].strip()
 
@@ -143,7 +143,7 @@ def told(caller: "subprocess.Popen[str]") -> str:
 def call(
     uid: int | None, host: str, port: int, kind: str = "SOCK_STREAM", *before: str
 ) -> str:
-    return told(calling(uid, host, port, kind, *before))
+    return line_of(calling(uid, host, port, kind, *before))
 
 
 # No route, or no permission for IPv6: at once, not after minutes.
@@ -198,7 +198,7 @@ def test_a_node_reaches_what_is_opened_and_hears_when_nobody_is_there(
     policy: EgressPolicy,
 ) -> None:
     with Listener("127.0.0.1") as chain:
-        opening = Opening(ip_network("127.0.0.1/32"), chain.port)
+        opening = AllowedDestination(ip_network("127.0.0.1/32"), chain.port)
         nftables.apply(replace(policy, openings=(opening,)))
         caller = calling(user(policy, 3), "127.0.0.1", chain.port)
         assert chain.answers(caller) == "welcome"
@@ -211,7 +211,9 @@ def test_a_node_reaches_others_by_the_gateways_peer_ports_alone(
 ) -> None:
     with Listener("127.0.0.1") as gateway, Listener("127.0.0.1") as api:
         first = max(gateway.port - 1, 1)
-        opening = Opening(ip_network("127.0.0.1/32"), first, last_port=gateway.port)
+        opening = AllowedDestination(
+            ip_network("127.0.0.1/32"), first, last_port=gateway.port
+        )
         if first <= api.port <= gateway.port:
             pytest.skip("the system gave two neighbours")
         nftables.apply(replace(policy, openings=(opening,)))
@@ -253,7 +255,7 @@ def test_others_go_where_they_went_and_the_gateway_comes_in(
 
 
 @pytest.fixture
-def island() -> Iterator[Sequence[str]]:
+def isolated_network() -> Iterator[Sequence[str]]:
     """The words that lead to a network in which every address is out there.
 
     It has no name, so that it ends with the process that is in it.
@@ -310,15 +312,15 @@ def island() -> Iterator[Sequence[str]]:
     ],
 )
 def test_only_what_is_public_leaves_the_machine(
-    island: Sequence[str],
+    isolated_network: Sequence[str],
     host: str,
     leaves: bool,  # noqa: FBT001  a line of the table
 ) -> None:
     placement = Placement(network=IPv4Network("127.64.0.0/16"), first_uid=FIRST_UID)
     closed = (ip_network("45.45.45.64/28"),)
     ours = (
-        Opening(ip_network("45.45.45.3"), 7, "udp"),
-        Opening(ip_network("45.45.45.2"), 5432, "udp"),
+        AllowedDestination(ip_network("45.45.45.3"), 7, "udp"),
+        AllowedDestination(ip_network("45.45.45.2"), 5432, "udp"),
     )
     home = Path("/an/island")
     policy = EgressPolicy(home=home, placement=placement, closed=closed, locked=ours)
@@ -327,14 +329,14 @@ def test_only_what_is_public_leaves_the_machine(
         "postrouting priority 0; udp dport 7 counter name sent\n}\n}"
     )
     subprocess.run(
-        [*island, "nft", "-f", "-"],
+        [*isolated_network, "nft", "-f", "-"],
         input=policy.rules() + leaving,
         text=True,
         check=True,
     )
-    said = call(user(policy, 3), host, 7, "SOCK_DGRAM", *island)
+    said = call(user(policy, 3), host, 7, "SOCK_DGRAM", *isolated_network)
     listed = subprocess.run(
-        [*island, "nft", "list", "counter", "inet", "leaving", "sent"],
+        [*isolated_network, "nft", "list", "counter", "inet", "leaving", "sent"],
         capture_output=True,
         text=True,
         check=True,
@@ -378,7 +380,9 @@ def test_two_installations_do_not_hold_the_same_users(
     ):
         stack.callback(nftables.remove, other.home)
         nftables.apply(other)
-    nftables.apply(replace(policy, openings=(Opening(ip_network("10.0.0.0/8")),)))
+    nftables.apply(
+        replace(policy, openings=(AllowedDestination(ip_network("10.0.0.0/8")),))
+    )
     assert nftables.is_applied(policy), "our own is replaced"
 
 

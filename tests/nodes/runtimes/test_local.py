@@ -23,12 +23,12 @@ from leyden.nodes.lnd import home, tail
 from leyden.nodes.lnd.chains import Chain
 from leyden.nodes.lnd.home import Tls
 from leyden.nodes.rules.log_positions import BEGINNING, END
-from leyden.nodes.rules.nodes import Node, Type
+from leyden.nodes.rules.nodes import Node, NodeType
 from leyden.nodes.rules.versions import Version
 from leyden.nodes.runtimes.base import NO_CHANGES, STOPPED
 from leyden.nodes.runtimes.local.layout import Layout
 from leyden.nodes.runtimes.local.local import LocalRuntime
-from leyden.nodes.runtimes.local.local_homes import LocalHomes
+from leyden.nodes.runtimes.local.local_node_files import LocalNodeFiles
 from leyden.nodes.runtimes.local.placement import MIB, Placement, Share, can_be_reached
 from leyden.values import replace
 from tests.authority import Authority
@@ -36,8 +36,8 @@ from tests.disks import fill, small_disk
 from tests.loop_work import cost
 from tests.metrics import unknown_nodes
 from tests.nodes.contracts.runtimes import (
-    LocalHands,
-    RealHands,
+    LocalRuntimeCase,
+    RealRuntimeCase,
     install_stand_in,
     start,
 )
@@ -77,10 +77,10 @@ def node() -> Node:
 
 
 @pytest.fixture
-async def hands(tmp_path: Path) -> AsyncIterator[LocalHands]:
-    hands = LocalHands(tmp_path / "nodes", install_stand_in(tmp_path))
-    yield hands
-    await hands.close()
+async def case(tmp_path: Path) -> AsyncIterator[LocalRuntimeCase]:
+    case = LocalRuntimeCase(tmp_path / "nodes", install_stand_in(tmp_path))
+    yield case
+    await case.close()
 
 
 @pytest.fixture
@@ -104,26 +104,26 @@ def lnds_in(folder: Path) -> list[int]:
 
 
 async def test_killed_right_after_the_start_it_finds_its_lnd_again(
-    hands: LocalHands, node: Node, tmp_path: Path
+    case: LocalRuntimeCase, node: Node, tmp_path: Path
 ) -> None:
     killed = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
         KILLED_HALF_WAY,
         tmp_path,
-        str(hands.placement.network),
+        str(case.placement.network),
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
     )
     assert await killed.wait() == -signal.SIGKILL
     (orphan,) = lnds_in(tmp_path)
-    found = await start(hands, replace(node, revision=2))
+    found = await start(case, replace(node, revision=2))
     assert found.process.startswith(f"{orphan} ")
     assert found.launched_revision == 1, "it has the settings it was started with"
     assert lnds_in(tmp_path) == [orphan]
 
 
 async def test_where_no_node_may_start_none_does_and_those_that_run_are_found(
-    hands: LocalHands, node: Node, tmp_path: Path
+    case: LocalRuntimeCase, node: Node, tmp_path: Path
 ) -> None:
     class Missing:
         async def admit(self) -> None:
@@ -132,70 +132,72 @@ async def test_where_no_node_may_start_none_does_and_those_that_run_are_found(
         async def keep(self) -> None:
             pass
 
-    hands.egress = Missing()
-    hands.begin_anew()
+    case.egress = Missing()
+    case.begin_anew()
     with pytest.raises(Away, match="not in place"):
-        await start(hands, node)
+        await start(case, node)
     assert lnds_in(tmp_path) == []
-    hands.egress = None
-    hands.begin_anew()
-    running = await start(hands, node)
-    hands.egress = Missing()
-    hands.begin_anew()
-    assert (await start(hands, node)).process == running.process
+    case.egress = None
+    case.begin_anew()
+    running = await start(case, node)
+    case.egress = Missing()
+    case.begin_anew()
+    assert (await start(case, node)).process == running.process
 
 
 async def test_a_node_is_heard_that_shows_a_certificate_from_elsewhere(
-    hands: LocalHands, node: Node
+    case: LocalRuntimeCase, node: Node
 ) -> None:
     chain, key = Authority("somebody else").sign(node.api_endpoint)
-    launch_spec = replace(
-        hands.launch_spec(node), tls=Tls(chain_pem=chain, key_pem=key)
-    )
-    async for _ in hands.runtime.start(node, launch_spec):
+    launch_spec = replace(case.launch_spec(node), tls=Tls(chain_pem=chain, key_pem=key))
+    async for _ in case.runtime.start(node, launch_spec):
         pass
-    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
+    await until(
+        lambda: case.observations[-1:] != [] and case.observations[-1].state is not None
+    )
 
 
 @pytest.mark.parametrize("authority", ["ours", "another"])
 async def test_a_node_is_heard_whose_certificate_has_ended(
-    hands: LocalHands, node: Node, authority: str
+    case: LocalRuntimeCase, node: Node, authority: str
 ) -> None:
     """It was not restarted for a year, or the clock of this machine is wrong."""
-    signer = hands._authority if authority == "ours" else Authority("another")
+    signer = case._authority if authority == "ours" else Authority("another")
     chain, key = signer.sign(node.api_endpoint, expired=True)
-    launch_spec = replace(
-        hands.launch_spec(node), tls=Tls(chain_pem=chain, key_pem=key)
-    )
-    async for _ in hands.runtime.start(node, launch_spec):
+    launch_spec = replace(case.launch_spec(node), tls=Tls(chain_pem=chain, key_pem=key))
+    async for _ in case.runtime.start(node, launch_spec):
         pass
-    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
+    await until(
+        lambda: case.observations[-1:] != [] and case.observations[-1].state is not None
+    )
 
 
 async def test_a_stranger_with_the_same_pid_is_left_alone(
-    hands: LocalHands, node: Node
+    case: LocalRuntimeCase, node: Node
 ) -> None:
-    node = await start(hands, node)
-    await hands.crash(node)
-    await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
+    node = await start(case, node)
+    await case.crash(node)
+    await until(
+        lambda: case.observations[-1:] != [] and not case.observations[-1].alive
+    )
     with subprocess.Popen(["/bin/sleep", "60"]) as stranger:
         _, started, exe = node.process.split(" ", 2)
-        hands.begin_anew()
+        case.begin_anew()
         mistaken = replace(node, process=f"{stranger.pid} {started} {exe}")
-        assert not (await hands.runtime.observe(mistaken)).alive
-        await hands.runtime.stop(mistaken)
+        assert not (await case.runtime.observe(mistaken)).alive
+        await case.runtime.stop(mistaken)
         assert stranger.poll() is None
         stranger.kill()
 
 
 async def test_nothing_secret_can_be_read_by_others(
-    hands: LocalHands, node: Node
+    case: LocalRuntimeCase, node: Node
 ) -> None:
-    node = await start(hands, node)
-    home = hands.root / node.id / "lnd"
+    node = await start(case, node)
+    home = case.root / node.id / "lnd"
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     key = (home / "tls.key").read_bytes()
-    identity = hands.identity(node)
+    identity = case.identity(node)
     for name in ("cmdline", "environ"):
         assert key not in Path(f"/proc/{identity.pid}/{name}").read_bytes()
     environment = Path(f"/proc/{identity.pid}/environ").read_text()
@@ -203,9 +205,9 @@ async def test_nothing_secret_can_be_read_by_others(
     assert "PYTEST" not in environment
 
 
-async def test_lnd_is_told_what_it_may_use(hands: LocalHands, node: Node) -> None:
-    node = await start(hands, node)
-    process = Path(f"/proc/{hands.identity(node).pid}")
+async def test_lnd_is_told_what_it_may_use(case: LocalRuntimeCase, node: Node) -> None:
+    node = await start(case, node)
+    process = Path(f"/proc/{case.identity(node).pid}")
     environment = (process / "environ").read_text()
     assert f"GOMEMLIMIT={1024 * MIB * 9 // 10}B\0" in environment
     assert "GOMAXPROCS=1\0" in environment
@@ -221,21 +223,23 @@ async def test_each_node_is_a_user_of_its_own_where_we_are_root(
     python = Path("/usr/bin/python3")
     if not python.exists() or not can_be_reached(python.resolve()):
         pytest.skip("no Python within reach of other users")
-    hands = LocalHands(
+    case = LocalRuntimeCase(
         open_folder / "nodes", install_stand_in(open_folder, python=python)
     )
-    hands.placement = replace(hands.placement, first_uid=200_000)
-    hands.begin_anew()
-    node = await start(hands, node)
-    status = Path(f"/proc/{hands.identity(node).pid}/status").read_text()
+    case.placement = replace(case.placement, first_uid=200_000)
+    case.begin_anew()
+    node = await start(case, node)
+    status = Path(f"/proc/{case.identity(node).pid}/status").read_text()
     assert f"Uid:\t{200_000 + node.slot}\t{200_000 + node.slot}" in status
     assert f"Gid:\t{200_000 + node.slot}\t{200_000 + node.slot}" in status
     assert "Groups:\t \n" in status
     assert "NoNewPrivs:\t1" in status
-    assert (hands.root / node.id / "lnd").stat().st_uid == 200_000 + node.slot
-    assert (hands.root / node.id).stat().st_uid == 0
-    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
-    await hands.close()
+    assert (case.root / node.id / "lnd").stat().st_uid == 200_000 + node.slot
+    assert (case.root / node.id).stat().st_uid == 0
+    await until(
+        lambda: case.observations[-1:] != [] and case.observations[-1].state is not None
+    )
+    await case.close()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start others' programs")
@@ -245,15 +249,19 @@ async def test_a_home_whose_user_changed_is_handed_over(
     python = Path("/usr/bin/python3")
     if not python.exists() or not can_be_reached(python.resolve()):
         pytest.skip("no Python within reach of other users")
-    hands = LocalHands(
+    case = LocalRuntimeCase(
         open_folder / "nodes", install_stand_in(open_folder, python=python)
     )
     for first_uid in (200_000, 300_000):
-        hands.placement = replace(hands.placement, first_uid=first_uid)
-        hands.begin_anew()
-        node = await start(hands, node)
-        await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
-        home = hands.root / node.id / "lnd"
+        case.placement = replace(case.placement, first_uid=first_uid)
+        case.begin_anew()
+        node = await start(case, node)
+        await until(
+            lambda: (
+                case.observations[-1:] != [] and case.observations[-1].state is not None
+            )
+        )
+        home = case.root / node.id / "lnd"
         (home / "wallet").mkdir(exist_ok=True)
         (home / "wallet" / "wallet.db").touch()
         (home / "outside").unlink(missing_ok=True)
@@ -261,54 +269,56 @@ async def test_a_home_whose_user_changed_is_handed_over(
         if first_uid == 200_000:
             for path in (home / "wallet", home / "wallet" / "wallet.db"):
                 os.chown(path, 200_000 + node.slot, 200_000 + node.slot)
-        await hands.runtime.stop(node)
+        await case.runtime.stop(node)
         owners = {path.lstat().st_uid for path in (home, home / "lnd.conf")}
         assert owners == {first_uid + node.slot}
     for path in (home / "wallet", home / "wallet" / "wallet.db"):
         assert path.stat().st_uid == 300_000 + node.slot
         assert path.stat().st_gid == 300_000 + node.slot
     assert open_folder.stat().st_uid == 0, "links are not followed"
-    await hands.close()
+    await case.close()
 
 
 async def test_on_a_full_disk_nothing_is_torn_and_room_mends_it(
     tmp_path: Path, node: Node
 ) -> None:
     with small_disk(tmp_path / "disk", mib=2) as disk:
-        hands = LocalHands(disk / "nodes", install_stand_in(tmp_path))
+        case = LocalRuntimeCase(disk / "nodes", install_stand_in(tmp_path))
         try:
-            node = await start(hands, node)
-            await hands.runtime.stop(node)
+            node = await start(case, node)
+            await case.runtime.stop(node)
             conf = disk / "nodes" / node.id / "lnd" / "lnd.conf"
             before = conf.read_bytes()
             ballast = fill(disk)
             new = replace(node, revision=2)
             with pytest.raises(OSError, match="No space left"):
-                await start(hands, new)
+                await start(case, new)
             assert conf.read_bytes() == before
             ballast.unlink()
-            node = await start(hands, new)
+            node = await start(case, new)
             assert node.launched_revision == 2
         finally:
-            await hands.close()
+            await case.close()
 
 
 async def test_who_does_not_end_when_asked_is_ended(
-    hands: LocalHands, node: Node
+    case: LocalRuntimeCase, node: Node
 ) -> None:
-    node = await start(hands, node)
-    identity = hands.identity(node)
+    node = await start(case, node)
+    identity = case.identity(node)
     processes.signal(identity, signal.SIGSTOP)  # it will never hear
-    hands.runtime._grace_s = 0.05  # type: ignore[attr-defined]
-    await hands.runtime.stop(node)
-    assert not (await hands.runtime.observe(node)).alive
+    case.runtime._grace_s = 0.05  # type: ignore[attr-defined]
+    await case.runtime.stop(node)
+    assert not (await case.runtime.observe(node)).alive
 
 
-async def test_one_that_cannot_start_is_seen_to_end(hands: LocalHands) -> None:
+async def test_one_that_cannot_start_is_seen_to_end(case: LocalRuntimeCase) -> None:
     node = a_node(settings=some_settings(alias="crash at once"))
-    node = await start(hands, node)
-    await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
-    assert not hands.told[-1].asked
+    node = await start(case, node)
+    await until(
+        lambda: case.observations[-1:] != [] and not case.observations[-1].alive
+    )
+    assert not case.observations[-1].stopped_by_owner
 
 
 def test_less_memory_than_an_unlock_takes_is_refused() -> None:
@@ -326,44 +336,48 @@ def test_slots_become_addresses_and_no_more_than_there_are() -> None:
         with pytest.raises(SetupError):
             placement.host(a_node(slot=slot))
     assert (
-        placement.shares[Type.PROFESSIONAL].memory
-        > placement.shares[Type.STANDARD].memory
+        placement.shares[NodeType.PROFESSIONAL].memory
+        > placement.shares[NodeType.STANDARD].memory
     )
 
 
 @pytest.mark.parametrize("left", [0, 1, 2])
 async def test_with_no_file_left_to_open_nothing_is_forgotten(
-    hands: LocalHands, node: Node, left: int
+    case: LocalRuntimeCase, node: Node, left: int
 ) -> None:
     """`ulimit -n`: what cannot be seen for a while is seen afterwards."""
-    node = await start(hands, node)
-    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
-    hands.begin_anew()
+    node = await start(case, node)
+    await until(
+        lambda: case.observations[-1:] != [] and case.observations[-1].state is not None
+    )
+    case.begin_anew()
     await asyncio.sleep(0.05)  # what listened before has closed its files
-    hands.told.clear()
+    case.observations.clear()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    identity = hands.identity(node)
+    identity = case.identity(node)
     lowest = os.dup(0)
     os.close(lowest)
     resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + left, hard))
     try:
-        hands.runtime._watch(node, identity)  # type: ignore[attr-defined]
+        case.runtime._watch(node, identity)  # type: ignore[attr-defined]
         await asyncio.sleep(0.05)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
-    assert all(each.alive for each in hands.told)
-    await hands.crash(node)
-    await until(lambda: not hands.told[-1].alive)
+    await until(
+        lambda: case.observations[-1:] != [] and case.observations[-1].state is not None
+    )
+    assert all(each.alive for each in case.observations)
+    await case.crash(node)
+    await until(lambda: not case.observations[-1].alive)
 
 
 async def test_a_backup_that_could_not_be_opened_is_read_at_the_next_look(
     tmp_path: Path, node: Node
 ) -> None:
     """`ulimit -n` again: lnd writes another one only with another channel."""
-    hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
-    homes = LocalHomes(hands.layout)
-    file = home.channel_backup(hands.layout.home(node), Chain.SIMNET)
+    case = LocalRuntimeCase(tmp_path / "nodes", tmp_path / "lnd")
+    homes = LocalNodeFiles(case.layout)
+    file = home.channel_backup(case.layout.home(node), Chain.SIMNET)
     file.parent.mkdir(parents=True)
     file.write_bytes(b"one channel")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -377,8 +391,8 @@ async def test_a_backup_that_could_not_be_opened_is_read_at_the_next_look(
 
 
 async def test_a_node_that_was_only_just_made_takes_nothing(tmp_path: Path) -> None:
-    hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
-    usage = await LocalHomes(hands.layout).usage(a_node())
+    case = LocalRuntimeCase(tmp_path / "nodes", tmp_path / "lnd")
+    usage = await LocalNodeFiles(case.layout).usage(a_node())
     assert usage == replace(STOPPED, disk=0)
 
 
@@ -398,11 +412,11 @@ async def test_whoever_does_not_follow_the_log_knows_the_height_too(
         said = f"New block: height={height}, sha={'ab' * 32}"
         return f"{at} [INF] NTFN: {said}\n".encode()
 
-    layout = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout
+    layout = LocalRuntimeCase(tmp_path / "nodes", tmp_path / "lnd").layout
     here = processes.identify(os.getpid())
     assert here is not None
     node = replace(a_node(), process=here.written)
-    homes = LocalHomes(layout)
+    homes = LocalNodeFiles(layout)
 
     async def height() -> int:
         return (await homes.usages([node]))[node.id].height
@@ -420,7 +434,10 @@ async def test_whoever_does_not_follow_the_log_knows_the_height_too(
 
 
 async def test_an_owner_does_not_learn_where_a_node_lives(tmp_path: Path) -> None:
-    layout, node = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout, a_node()
+    layout, node = (
+        LocalRuntimeCase(tmp_path / "nodes", tmp_path / "lnd").layout,
+        a_node(),
+    )
     lines = [
         f"lnd in {layout.home(node)} has",
         f"no space left: {tmp_path}",
@@ -431,7 +448,7 @@ async def test_an_owner_does_not_learn_where_a_node_lives(tmp_path: Path) -> Non
     cut = f"{layout.home(node)}/tls.key"
     rest = "".ljust((1 << 20) - len(cut) // 2 - len(log) - 2, "x")
     _logged(layout, node, f"{cut}\n{rest}\n{log}".encode())
-    assert await LocalHomes(layout).log(node, 100) == [
+    assert await LocalNodeFiles(layout).log(node, 100) == [
         rest,
         "lnd in ~/.lnd has",
         "no space left: ~",
@@ -442,7 +459,7 @@ async def test_an_owner_does_not_learn_where_a_node_lives(tmp_path: Path) -> Non
 @pytest.mark.parametrize("part", ["logs", "data", "logs/bitcoin", "data/chain"])
 async def test_no_link_leads_out_of_a_nodes_folder(tmp_path: Path, part: str) -> None:
     """Its lnd runs as its own user, and we read as root."""
-    layout = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout
+    layout = LocalRuntimeCase(tmp_path / "nodes", tmp_path / "lnd").layout
     own, other = a_node(), replace(a_node(), id="7b1f0c5e-0000-4000-8000-000000000000N")
     chain = layout.grounds[own.network].chain
     for node in (own, other):
@@ -453,7 +470,7 @@ async def test_no_link_leads_out_of_a_nodes_folder(tmp_path: Path, part: str) ->
     linked = layout.home(own) / part
     shutil.rmtree(linked)
     linked.symlink_to(layout.home(other) / part)
-    homes = LocalHomes(layout)
+    homes = LocalNodeFiles(layout)
     assert f"of {other.id}" not in await homes.log(own, 10)
     assert await homes.channel_backup(own) in {None, own.id.encode()}
     found = homes.read_changes(own, BEGINNING)
@@ -466,24 +483,27 @@ async def test_no_link_leads_out_of_a_nodes_folder(tmp_path: Path, part: str) ->
 
 
 async def test_end_is_seen_when_the_log_is_a_pipe(
-    hands: LocalHands, node: Node
+    case: LocalRuntimeCase, node: Node
 ) -> None:
     """Its lnd's user replaced it, so that we would wait for ever for who writes."""
-    node = await start(hands, node)
-    log = home.log_file(
-        hands.layout.home(node), hands.layout.grounds[node.network].chain
-    )
+    node = await start(case, node)
+    log = home.log_file(case.layout.home(node), case.layout.grounds[node.network].chain)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     os.mkfifo(log)
-    processes.signal(hands.identity(node), signal.SIGKILL)
-    await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
-    hands.begin_anew()
-    assert not (await hands.runtime.observe(node)).alive
+    processes.signal(case.identity(node), signal.SIGKILL)
+    await until(
+        lambda: case.observations[-1:] != [] and not case.observations[-1].alive
+    )
+    case.begin_anew()
+    assert not (await case.runtime.observe(node)).alive
 
 
 async def test_nobody_waits_for_a_pipe_in_a_nodes_folder(tmp_path: Path) -> None:
-    layout, node = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout, a_node()
+    layout, node = (
+        LocalRuntimeCase(tmp_path / "nodes", tmp_path / "lnd").layout,
+        a_node(),
+    )
     chain = layout.grounds[node.network].chain
     for file in (
         home.log_file(layout.home(node), chain),
@@ -491,7 +511,7 @@ async def test_nobody_waits_for_a_pipe_in_a_nodes_folder(tmp_path: Path) -> None
     ):
         file.parent.mkdir(parents=True)
         os.mkfifo(file)
-    homes = LocalHomes(layout)
+    homes = LocalNodeFiles(layout)
     async with asyncio.timeout(5):
         assert homes.read_changes(node, END).channel_backup is None
         assert await homes.channel_backup(node) is None
@@ -500,9 +520,12 @@ async def test_nobody_waits_for_a_pipe_in_a_nodes_folder(tmp_path: Path) -> None
 
 
 async def test_a_log_is_read_beside_the_loop(tmp_path: Path) -> None:
-    layout, node = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout, a_node()
+    layout, node = (
+        LocalRuntimeCase(tmp_path / "nodes", tmp_path / "lnd").layout,
+        a_node(),
+    )
     _logged(layout, node, b"\xff\n" * (1 << 20))
-    homes = LocalHomes(layout)
+    homes = LocalNodeFiles(layout)
 
     async def request() -> int:
         return len(await homes.log(node, 20_000))
@@ -517,14 +540,16 @@ async def test_callers_whose_tls_fails_fill_no_disk(
     tmp_path: Path, node: Node, real_lnd: Path
 ) -> None:
     """lnd prints a line for each of them, beside its log that has a cap."""
-    hands = RealHands(tmp_path / "nodes", real_lnd)
-    node = await start(hands, node)
-    await until(lambda: bool(hands.told) and hands.told[-1].state is not None)
-    homes, output = LocalHomes(hands.layout), hands.layout.output(node)
+    case = RealRuntimeCase(tmp_path / "nodes", real_lnd)
+    node = await start(case, node)
+    await until(
+        lambda: bool(case.observations) and case.observations[-1].state is not None
+    )
+    homes, output = LocalNodeFiles(case.layout), case.layout.output(node)
 
     async def call_without_tls() -> None:
         before = output.stat().st_size
-        where = hands.placement.host(node), hands.placement.rest_port
+        where = case.placement.host(node), case.placement.rest_port
         reader, writer = await asyncio.open_connection(*where)
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         with contextlib.suppress(OSError):  # it ends with or without an answer
@@ -541,44 +566,46 @@ async def test_callers_whose_tls_fails_fill_no_disk(
     assert output.stat().st_size == 0
     await call_without_tls()
     assert output.read_bytes().count(b"\n") == 1, "it goes on at the beginning"
-    assert (await hands.runtime.observe(node)).alive
-    await hands.close()
+    assert (await case.runtime.observe(node)).alive
+    await case.close()
 
 
 async def test_a_node_that_has_printed_nothing_yet_can_be_looked_at(
     tmp_path: Path, node: Node
 ) -> None:
-    hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
-    assert LocalHomes(hands.layout).read_changes(node, BEGINNING) == NO_CHANGES
+    case = LocalRuntimeCase(tmp_path / "nodes", tmp_path / "lnd")
+    assert LocalNodeFiles(case.layout).read_changes(node, BEGINNING) == NO_CHANGES
 
 
 @pytest.mark.usefixtures("no_unknown_nodes")
 async def test_nodes_of_which_nothing_is_known_are_counted(
-    hands: LocalHands, node: Node
+    case: LocalRuntimeCase, node: Node
 ) -> None:
-    node = await start(hands, node)
+    node = await start(case, node)
     assert unknown_nodes() == 0
-    await hands.lose(node)
+    await case.lose(node)
     for _ in range(2):
-        assert not (await hands.runtime.observe(node)).known
+        assert not (await case.runtime.observe(node)).known
         assert unknown_nodes() == 1
-    hands.runtime.unwatch(node.id)
+    case.runtime.unwatch(node.id)
     assert unknown_nodes() == 0
-    assert not (await hands.runtime.observe(node)).known
-    (hands.root / node.id).mkdir()
-    assert (await hands.runtime.observe(node)).known
+    assert not (await case.runtime.observe(node)).known
+    (case.root / node.id).mkdir()
+    assert (await case.runtime.observe(node)).known
     assert unknown_nodes() == 0
 
 
-async def test_a_program_that_is_gone_is_told_to_the_owner(hands: LocalHands) -> None:
+async def test_a_program_that_is_gone_is_told_to_the_owner(
+    case: LocalRuntimeCase,
+) -> None:
     async def gone(_: Version) -> Path:
         raise FileNotFoundError(2, "No such file or directory", "/cache/lnd")
 
-    hands.runtime = LocalRuntime(
-        hands.layout, binary=gone, trusts=trusting_whenever(Authority().pem)
+    case.runtime = LocalRuntime(
+        case.layout, binary=gone, trusts=trusting_whenever(Authority().pem)
     )
     node = a_node()
     with pytest.raises(CannotStart, match=r"no lnd v.*/cache/lnd") as refused:
-        await start(hands, node)
+        await start(case, node)
     assert refused.value.reason.startswith(f"lnd {node.version} is not on the node's")
     assert "/" not in refused.value.reason

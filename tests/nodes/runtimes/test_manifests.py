@@ -10,12 +10,12 @@ from leyden.errors import CannotStart
 from leyden.nodes.lnd import conf
 from leyden.nodes.lnd.chains import Bitcoind, Chain
 from leyden.nodes.lnd.home import Tls
-from leyden.nodes.rules.nodes import Network, Type
+from leyden.nodes.rules.nodes import Network, NodeType
 from leyden.nodes.rules.versions import OFFERED
 from leyden.nodes.runtimes.base import LaunchSpec
 from leyden.nodes.runtimes.kubernetes.companions import Companion
 from leyden.nodes.runtimes.kubernetes.installation import is_supported
-from leyden.nodes.runtimes.kubernetes.kinds import Release
+from leyden.nodes.runtimes.kubernetes.kinds import ClusterRelease
 from leyden.nodes.runtimes.kubernetes.template import Template
 from leyden.nodes.runtimes.local.layout import Ground
 from leyden.values import replace
@@ -154,7 +154,7 @@ def test_the_pod_that_copies_is_held_as_the_nodes_own_and_has_its_name() -> None
 
 
 def test_a_type_has_its_size() -> None:
-    sizes = ((Type.STANDARD, 1 << 30, 1), (Type.PROFESSIONAL, 4 << 30, 4))
+    sizes = ((NodeType.STANDARD, 1 << 30, 1), (NodeType.PROFESSIONAL, 4 << 30, 4))
     for type_, memory, cpus in sizes:
         pod = TEMPLATE.pod(replace(NODE, type=type_), shown=b"")
         [lnd] = pod["spec"]["containers"]
@@ -196,4 +196,4 @@ def test_a_version_without_an_image_is_told() -> None:
 def test_clusters_that_share_volumes_out_to_two_pods_are_refused(
     minor: str, *, supported: bool
 ) -> None:
-    assert is_supported(Release(major="1", minor=minor)) is supported
+    assert is_supported(ClusterRelease(major="1", minor=minor)) is supported

@@ -12,6 +12,7 @@ from leyden.nodes.runtimes.kubernetes.kinds import (
     Condition,
     ContainerState,
     ContainerStatus,
+    ContainerWaiting,
     Machine,
     MachineStatus,
     Metadata,
@@ -20,12 +21,11 @@ from leyden.nodes.runtimes.kubernetes.kinds import (
     PodStatus,
     Running,
     Terminated,
-    Waiting,
 )
 
 RUNS = ContainerState(running=Running())
 ENDED = ContainerState(terminated=Terminated(exit_code=1))
-WAITS = ContainerState(waiting=Waiting(reason="ContainerCreating"))
+WAITS = ContainerState(waiting=ContainerWaiting(reason="ContainerCreating"))
 FORGOTTEN = Condition(type="DisruptionTarget", status="True", reason="DeletionByPodGC")
 
 
@@ -105,7 +105,11 @@ def test_what_has_ended_or_was_never_begun_is_known_without_its_machine() -> Non
     ("pod", "reason", "why"),
     [
         (
-            a_pod(ContainerState(waiting=Waiting(reason="ErrImagePull", message="no"))),
+            a_pod(
+                ContainerState(
+                    waiting=ContainerWaiting(reason="ErrImagePull", message="no")
+                )
+            ),
             "image",
             "ErrImagePull: no",
         ),
@@ -121,7 +125,11 @@ def test_what_has_ended_or_was_never_begun_is_known_without_its_machine() -> Non
         ),
         (a_pod(WAITS), "does not start", "check that its volume exists"),
         (
-            a_pod(ContainerState(waiting=Waiting(reason="CreateContainerConfigError"))),
+            a_pod(
+                ContainerState(
+                    waiting=ContainerWaiting(reason="CreateContainerConfigError")
+                )
+            ),
             "does not start",
             "CreateContainerConfigError: ",
         ),
@@ -198,9 +206,11 @@ def test_a_revision_that_was_edited_is_none(text: str, revision: int) -> None:
 
 
 def test_a_companion_whose_image_cannot_be_had_is_what_hinders() -> None:
-    no_image = ContainerState(waiting=Waiting(reason="ErrImagePull", message="no"))
+    no_image = ContainerState(
+        waiting=ContainerWaiting(reason="ErrImagePull", message="no")
+    )
     companion = ContainerStatus(name="companion", state=no_image)
-    initializing = ContainerState(waiting=Waiting(reason="PodInitializing"))
+    initializing = ContainerState(waiting=ContainerWaiting(reason="PodInitializing"))
     found = pods.hindrance(a_pod(initializing, init_container_statuses=(companion,)))
     assert found.why == "ErrImagePull: no"
     assert "image" in found.reason

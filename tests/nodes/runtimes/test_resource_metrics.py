@@ -9,13 +9,13 @@ import pytest
 from leyden.nodes.rules.nodes import Node
 from leyden.nodes.runtimes.base import STOPPED, Usage
 from leyden.nodes.runtimes.kubernetes import manifests, resource_metrics
-from leyden.nodes.runtimes.kubernetes.api import Api
-from leyden.nodes.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
+from leyden.nodes.runtimes.kubernetes.node_files import KubernetesNodeFiles
 from leyden.nodes.runtimes.kubernetes.resource_metrics import PodUsage, ResourceMetrics
 from leyden.values import replace
 from tests.nodes.rules.nodes import a_node
 from tests.nodes.runtimes.stand_in_cluster import NAMESPACE, StandInCluster
-from tests.nodes.runtimes.test_kubernetes import Told
+from tests.nodes.runtimes.test_kubernetes import TerminationMessage
 
 RUNS = replace(a_node(), process="uid-1")
 OTHER = replace(a_node(id="another"), process="uid-2")
@@ -40,19 +40,19 @@ def cluster() -> StandInCluster:
 
 
 @pytest.fixture
-async def api(cluster: StandInCluster) -> AsyncIterator[Api]:
+async def api(cluster: StandInCluster) -> AsyncIterator[KubernetesApi]:
     async with cluster.api() as api:
         yield api
 
 
 async def test_one_question_answers_for_all_nodes_and_their_pages(
-    cluster: StandInCluster, api: Api
+    cluster: StandInCluster, api: KubernetesApi
 ) -> None:
     cluster.metrics = [
         measured(RUNS, cpu="12500000n", memory="94208Ki"),
         measured(OTHER, cpu="0", memory="1Gi"),
     ]
-    homes = KubernetesHomes(api, Told(disk=812, height=9))
+    homes = KubernetesNodeFiles(api, TerminationMessage(disk=812, height=9))
     found = await homes.usages([RUNS, OTHER])
     assert found == {
         RUNS.id: Usage(memory=94_208 << 10, cpu_cores=0.0125, height=9),
@@ -63,10 +63,10 @@ async def test_one_question_answers_for_all_nodes_and_their_pages(
 
 
 async def test_a_node_without_a_process_uses_nothing_and_one_that_is_new_is_unknown(
-    cluster: StandInCluster, api: Api
+    cluster: StandInCluster, api: KubernetesApi
 ) -> None:
     cluster.metrics = []
-    homes = KubernetesHomes(api, Told())
+    homes = KubernetesNodeFiles(api, TerminationMessage())
     stopped = replace(OTHER, process="")
     assert await homes.usage(stopped) == STOPPED
     assert cluster.calls == [], "who asks about it asks no cluster"
@@ -87,13 +87,13 @@ async def test_a_node_without_a_process_uses_nothing_and_one_that_is_new_is_unkn
 )
 async def test_without_metrics_server_or_the_right_the_rest_is_known(
     cluster: StandInCluster,
-    api: Api,
+    api: KubernetesApi,
     caplog: pytest.LogCaptureFixture,
     status: int,
     why: str,
 ) -> None:
     cluster.metrics = status
-    homes = KubernetesHomes(api, Told(disk=812, height=9))
+    homes = KubernetesNodeFiles(api, TerminationMessage(disk=812, height=9))
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
             assert await homes.usage(RUNS) == Usage(disk=812, height=9)
@@ -108,7 +108,7 @@ async def test_without_metrics_server_or_the_right_the_rest_is_known(
 
 
 async def test_an_answer_is_asked_for_again_once_it_is_old(
-    cluster: StandInCluster, api: Api
+    cluster: StandInCluster, api: KubernetesApi
 ) -> None:
     now = 5.0
     metrics = ResourceMetrics(api, clock=lambda: now)

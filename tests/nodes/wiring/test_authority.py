@@ -21,7 +21,7 @@ from leyden.base.settings import Settings, load
 from leyden.errors import SetupError
 from leyden.nodes.certificates import previous_authorities, signing
 from leyden.nodes.certificates.authority import Authority, open_or_create
-from leyden.nodes.certificates.constraints import Scope
+from leyden.nodes.certificates.constraints import CertificateScope
 from leyden.nodes.wiring import authorities
 from leyden.operators import key_rotation
 from tests.ports import free_port
@@ -65,7 +65,9 @@ def test_a_new_one_may_vouch_for_this_platform_alone_and_its_root_key_is_sealed(
     given = settings(tmp_path)
     migrate(given)
     authority = Authority(tmp_path / "authority")
-    assert authority.scope == Scope(("nodes.localhost", "localhost"), ("127.0.0.1",))
+    assert authority.scope == CertificateScope(
+        ("nodes.localhost", "localhost"), ("127.0.0.1",)
+    )
     assert not authorities.advice(given)
     assert not (tmp_path / "authority" / "root.key").exists()
     for _ in range(2):
@@ -202,13 +204,15 @@ def begun(folder: Path, spare: Path, given: Settings, moved: int) -> None:
     if moved == 3:
         previous_authorities.complete(folder)
         return
-    kept = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    stored = {
+        path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()
+    }
     previous_authorities.complete(folder)
     # As the kill left it: what was moved last is not moved yet.
     (folder / previous_authorities.NEXT).mkdir()
     for name in ["root.pem", "root.key.sealed", "intermediate.pem"][moved:]:
         (folder / name).replace(folder / previous_authorities.NEXT / name)
-        (folder / name).write_bytes(kept[name])
+        (folder / name).write_bytes(stored[name])
 
 
 async def test_the_key_of_a_rotation_that_was_killed_opens_with_new_sealing_keys(

@@ -22,7 +22,7 @@ from leyden.nodes import commands, creation, views
 from leyden.nodes.creation import NodeParameters
 from leyden.nodes.fleet import Fleet
 from leyden.nodes.gateway.local import LocalGateway
-from leyden.nodes.rules.nodes import Action, Network, Node, Status, Type
+from leyden.nodes.rules.nodes import Action, Network, Node, NodeStatus, NodeType
 from leyden.nodes.runtimes.local.local import LocalRuntime
 from leyden.people import accounts
 from tests import pebble
@@ -125,7 +125,7 @@ async def made(platform: Platform) -> Node:
     wish = NodeParameters(
         name="harbour light",
         network=Network.TESTNET,
-        type=Type.STANDARD,
+        type=NodeType.STANDARD,
         version=None,
         settings=WISH,
     )
@@ -137,7 +137,7 @@ async def made(platform: Platform) -> Node:
         actor="key:7",
         now=utc_now(),
     )
-    await until(lambda: has_status(platform, node, Status.WAITING_INIT))
+    await until(lambda: has_status(platform, node, NodeStatus.WAITING_INIT))
     return node
 
 
@@ -152,7 +152,7 @@ async def restart(platform: Platform, node: Node) -> None:
     )
 
 
-async def has_status(platform: Platform, node: Node, status: Status) -> bool:
+async def has_status(platform: Platform, node: Node, status: NodeStatus) -> bool:
     return (await platform.database.reader.nodes.get(node.id)).status is status
 
 

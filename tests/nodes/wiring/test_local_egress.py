@@ -10,10 +10,10 @@ import pytest
 
 from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.nodes.lnd.chains import Bitcoind, Btcd, Chain, Neutrino
+from leyden.nodes.lnd.chains import Bitcoind, BtcdBackend, Chain, Neutrino
 from leyden.nodes.rules.nodes import Network
 from leyden.nodes.runtimes.local import nftables
-from leyden.nodes.runtimes.local.egress_policy import Opening
+from leyden.nodes.runtimes.local.egress_policy import AllowedDestination
 from leyden.nodes.runtimes.local.layout import Ground
 from leyden.nodes.runtimes.local.placement import Placement
 from leyden.nodes.wiring import local_egress, node_openings
@@ -21,7 +21,7 @@ from leyden.values import replace
 from tests.nodes.contracts.runtimes import a_loopback_network
 from tests.programs import as_root_with_nft
 
-BTCD = Btcd(host="127.0.0.1:18556", user="u", password="p", certificate=b"c")
+BTCD = BtcdBackend(host="127.0.0.1:18556", user="u", password="p", certificate=b"c")
 
 
 @pytest.fixture
@@ -134,8 +134,8 @@ def test_where_a_policy_is_required_nothing_starts_without(
 def test_the_chain_backend_is_open(
     placement: Placement, backend: Any, opened: tuple[str, int | None]
 ) -> None:
-    policy = node_openings.policy_of(Settings(), placement, grounds(backend))
-    assert Opening(ip_network(opened[0]), opened[1]) in policy.openings
+    policy = node_openings.make_policy(Settings(), placement, grounds(backend))
+    assert AllowedDestination(ip_network(opened[0]), opened[1]) in policy.openings
 
 
 def test_the_operator_opens_and_closes(placement: Placement) -> None:
@@ -147,20 +147,20 @@ def test_the_operator_opens_and_closes(placement: Placement) -> None:
         pool_host="45.1.2.5:12010",
         seller_host="45.1.2.6:8081",
     )
-    policy = node_openings.policy_of(given, placement, {})
+    policy = node_openings.make_policy(given, placement, {})
     own = [each for each in policy.openings if each.port != 53]
     assert own == [
-        Opening(ip_network("10.4.0.0/16")),
-        Opening(ip_network("10.5.0.0/16"), 9735),
-        Opening(ip_network("127.0.0.1/32"), 19735),
-        Opening(ip_network("fd00::1/128"), 9),
+        AllowedDestination(ip_network("10.4.0.0/16")),
+        AllowedDestination(ip_network("10.5.0.0/16"), 9735),
+        AllowedDestination(ip_network("127.0.0.1/32"), 19735),
+        AllowedDestination(ip_network("fd00::1/128"), 9),
     ]
     assert policy.closed == (ip_network("45.45.45.0/24"),)
     assert policy.locked == (
-        Opening(ip_network("45.1.2.3/32"), 5432),
-        Opening(ip_network("45.1.2.4/32"), 8080),
-        Opening(ip_network("45.1.2.5/32"), 12010),
-        Opening(ip_network("45.1.2.6/32"), 8081),
+        AllowedDestination(ip_network("45.1.2.3/32"), 5432),
+        AllowedDestination(ip_network("45.1.2.4/32"), 8080),
+        AllowedDestination(ip_network("45.1.2.5/32"), 12010),
+        AllowedDestination(ip_network("45.1.2.6/32"), 8081),
     )
 
 
@@ -168,16 +168,16 @@ def test_nodes_reach_the_socks_port_of_tor_and_no_other_port_there(
     placement: Placement,
 ) -> None:
     given = Settings(tor_socks="[fd00::7]:9050", tor_control="[fd00::7]:9051")
-    policy = node_openings.policy_of(given, placement, {})
-    there = [each for each in policy.openings if each.port != 53]
-    assert there == [Opening(ip_network("fd00::7/128"), 9050)]
+    policy = node_openings.make_policy(given, placement, {})
+    existing = [each for each in policy.openings if each.port != 53]
+    assert existing == [AllowedDestination(ip_network("fd00::7/128"), 9050)]
 
 
 def test_nodes_reach_the_peer_ports_of_the_gateway_and_no_other_port_of_it(
     placement: Placement,
 ) -> None:
     given = Settings(peer_ports="21000-21009, 21020")
-    policy = node_openings.policy_of(given, placement, {})
+    policy = node_openings.make_policy(given, placement, {})
     here = ip_network("127.0.0.1/32")
     own = [each for each in policy.openings if each.network == here]
     assert [(each.port, each.last_port) for each in own if each.port != 53] == [
@@ -193,7 +193,7 @@ def test_nodes_reach_the_peer_ports_of_the_gateway_and_no_other_port_of_it(
 )
 def test_what_is_no_network_is_refused(placement: Placement, text: str) -> None:
     with pytest.raises(SetupError, match="nodes_may_reach: "):
-        node_openings.policy_of(Settings(nodes_may_reach=text), placement, {})
+        node_openings.make_policy(Settings(nodes_may_reach=text), placement, {})
 
 
 def replace_setting(given: Settings, **changes: Any) -> Settings:
@@ -206,4 +206,4 @@ def test_a_backend_without_a_port_opens_nothing(
 ) -> None:
     for backend in (replace(BTCD, host=host), Neutrino(only_peers=(host,))):
         with pytest.raises(SetupError, match="must be HOST:PORT"):
-            node_openings.policy_of(homes[0], placement, grounds(backend))
+            node_openings.make_policy(homes[0], placement, grounds(backend))

@@ -14,22 +14,25 @@ TOR = {"tor_control": "127.0.0.1:9051", "peer_ports": "21000-21999"}
 
 
 def test_without_a_control_port_there_is_no_tor() -> None:
-    assert onions.tor_of(Settings()) is None
+    assert onions.make_tor(Settings()) is None
     assert onions.target(Settings(tor_target="192.0.2.1")) == ""
 
 
 @pytest.mark.parametrize(
-    "place", ["127.0.0.1:9051", "[::1]:9051", "tor.example:9051", "unix:/run/tor/c d"]
+    "position",
+    ["127.0.0.1:9051", "[::1]:9051", "tor.example:9051", "unix:/run/tor/c d"],
 )
-def test_it_is_named_by_its_place(place: str) -> None:
-    given = Settings(tor_control=place, tor_cookie_file="/run/tor/cookie")
-    tor = onions.tor_of(given)
+def test_it_is_named_by_its_place(position: str) -> None:
+    given = Settings(tor_control=position, tor_cookie_file="/run/tor/cookie")
+    tor = onions.make_tor(given)
     assert tor is not None
-    assert tor.port == ControlPort(place=place, cookie_file=Path("/run/tor/cookie"))
+    assert tor.port == ControlPort(
+        address=position, cookie_file=Path("/run/tor/cookie")
+    )
 
 
 @pytest.mark.parametrize(
-    "place",
+    "position",
     [
         "9051",
         "127.0.0.1",
@@ -43,15 +46,15 @@ def test_it_is_named_by_its_place(place: str) -> None:
         " 127.0.0.1:9051",
     ],
 )
-def test_another_place_is_refused_at_the_start(place: str) -> None:
+def test_another_place_is_refused_at_the_start(position: str) -> None:
     with pytest.raises(SetupError, match="is not HOST:PORT or unix:"):
-        onions.tor_of(Settings(tor_control=place))
+        onions.make_tor(Settings(tor_control=position))
 
 
 def test_one_way_in_is_enough() -> None:
     given = Settings(**TOR, tor_password="low tide", tor_cookie_file="/cookie")  # type: ignore[arg-type]
     with pytest.raises(SetupError, match="set one of them") as refused:
-        onions.tor_of(given)
+        onions.make_tor(given)
     assert "low tide" not in refused.value.message
 
 
@@ -102,13 +105,13 @@ def test_without_a_socks_port_nodes_have_no_tor() -> None:
     assert onions.socks(Settings(runtime="kubernetes")) == ""
 
 
-@pytest.mark.parametrize("place", ["127.0.0.1:9050", "192.0.2.7:1", "[::1]:65535"])
-def test_a_socks_port_is_named_by_its_address(place: str) -> None:
-    assert onions.socks(Settings(tor_socks=place)) == place
+@pytest.mark.parametrize("position", ["127.0.0.1:9050", "192.0.2.7:1", "[::1]:65535"])
+def test_a_socks_port_is_named_by_its_address(position: str) -> None:
+    assert onions.socks(Settings(tor_socks=position)) == position
 
 
 @pytest.mark.parametrize(
-    "place",
+    "position",
     [
         "9050",
         "127.0.0.1",
@@ -123,9 +126,9 @@ def test_a_socks_port_is_named_by_its_address(place: str) -> None:
         " 127.0.0.1:9050",
     ],
 )
-def test_a_socks_port_without_an_address_is_refused_at_the_start(place: str) -> None:
+def test_a_socks_port_without_an_address_is_refused_at_the_start(position: str) -> None:
     with pytest.raises(SetupError, match="is not IP:PORT"):
-        onions.socks(Settings(tor_socks=place))
+        onions.socks(Settings(tor_socks=position))
 
 
 @pytest.mark.parametrize("runtime", ["kubernetes", "both"])

@@ -8,7 +8,7 @@ from leyden.nodes.lnd import home
 from leyden.nodes.lnd.chains import Chain, Neutrino
 from leyden.nodes.lnd.home import Tls
 from leyden.nodes.lnd.options import Options
-from leyden.nodes.rules.nodes import Node, Status
+from leyden.nodes.rules.nodes import Node, NodeStatus
 from leyden.nodes.rules.versions import Version
 from leyden.nodes.runtimes.local.layout import Layout
 from leyden.nodes.runtimes.local.local import LocalRuntime
@@ -21,7 +21,7 @@ OURS = ("https://a.example", "https://b.example:8443")
 
 
 def started(layout: Layout, name: str, *origins: str, process: str = "7 8 lnd") -> Node:
-    node = replace(a_node(Status.RUNNING), id=name, process=process)
+    node = replace(a_node(NodeStatus.RUNNING), id=name, process=process)
     options = Options(
         version=node.version,
         chain=Chain.SIMNET,

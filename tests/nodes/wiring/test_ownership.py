@@ -14,11 +14,11 @@ from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Organization
 from leyden.base.rules.times import utc_now
 from leyden.base.settings import Settings
-from leyden.base.tasks.rows.tasks import Claim
+from leyden.base.tasks.rows.tasks import TaskClaim
 from leyden.errors import Lost, SetupError
 from leyden.nodes.fleet import EVERYTHING, NODE, OF_THE_HOME, WATCH
 from leyden.nodes.rows.homes import Process
-from leyden.nodes.rules.nodes import DesiredState, Node, Status
+from leyden.nodes.rules.nodes import DesiredState, Node, NodeStatus
 from leyden.nodes.rules.starts import Start
 from leyden.nodes.wiring import adoption, identity, ownership
 from leyden.nodes.wiring.ownership import registered
@@ -64,7 +64,7 @@ async def another(platform: Platform, home: Path) -> AsyncIterator[Platform]:
 
 async def keep(platform: Platform, **changes: object) -> Node:
     node = a_node(
-        Status.RUNNING,
+        NodeStatus.RUNNING,
         **{"process": "4711 88@boot /lnd", "launched_revision": 1, "host": "127.0.0.9"}
         | changes,
     )
@@ -130,10 +130,10 @@ async def test_a_copy_is_refused_and_a_folder_that_was_renamed_is_not(
     home.symlink_to(tmp_path / "renamed")
     async with registered(platform):
         pass
-    kept = home / identity.FILE
+    stored = home / identity.FILE
     copy = home / "copy"
-    copy.write_bytes(kept.read_bytes())
-    copy.rename(kept)
+    copy.write_bytes(stored.read_bytes())
+    copy.rename(stored)
     await refused(platform, "is a copy of the home .* `leyden home adopt`")
 
 
@@ -153,13 +153,13 @@ async def test_another_authority_is_refused(platform: Platform, tmp_path: Path) 
 
 async def claimed_watch(
     platform: Platform, process_id: str, *, now: datetime
-) -> Claim | None:
+) -> TaskClaim | None:
     """Claim what a process watches nodes by, if it may."""
     async with platform.database.transaction() as tx:
         await tx.tasks.put(WATCH, EVERYTHING, due=now)
         until = now + MINUTE
         found = await tx.tasks.claim(
-            WATCH, now=now, until=until, most=1, holder=process_id
+            WATCH, now=now, until=until, limit=1, holder=process_id
         )
     return found[0] if found else None
 
@@ -193,7 +193,7 @@ async def test_an_adopted_home_has_the_nodes_and_whoever_had_them_has_nothing(
             assert taken is not None
             assert taken.fence > shard.fence
     await refused(platform, "belong to another home")
-    line, *_ = await platform.database.reader.audit.latest(most=1)
+    line, *_ = await platform.database.reader.audit.latest(limit=1)
     assert line.action == "home adopted"
 
 
@@ -201,8 +201,8 @@ async def test_nodes_whose_wallets_are_lost_start_empty_if_that_is_said(
     platform: Platform,
 ) -> None:
     lost = await keep(platform, has_wallet=True)
-    there = a_node(
-        Status.STOPPED,
+    existing = a_node(
+        NodeStatus.STOPPED,
         id="there",
         name="there",
         slot=8,
@@ -212,7 +212,7 @@ async def test_nodes_whose_wallets_are_lost_start_empty_if_that_is_said(
         wanted=DesiredState.STOPPED,
     )
     async with platform.database.transaction() as tx:
-        await tx.nodes.add(there)
+        await tx.nodes.add(existing)
     wallet = platform.settings.home_path / "nodes/there/lnd/data/chain/bitcoin/simnet"
     wallet.mkdir(parents=True)
     (wallet / "wallet.db").touch()
@@ -228,7 +228,7 @@ async def test_nodes_whose_wallets_are_lost_start_empty_if_that_is_said(
         "",
         DesiredState.RUNNING,
     )
-    assert (await platform.database.reader.nodes.get("there")) == there
+    assert (await platform.database.reader.nodes.get("there")) == existing
     due = await platform.database.reader.tasks.next_due(NODE, now=utc_now())
     assert due is not None
 
@@ -244,7 +244,7 @@ async def test_a_copy_of_a_nodes_folder_starts_once_an_operator_has_said_so(
     await adoption.accept(platform, failed.id, actor="ops")
     assert await platform.database.reader.node_starts.get(failed.id) == Start(3, "")
     assert (await platform.database.reader.nodes.get(failed.id)).crashes == 0
-    line, *_ = await platform.database.reader.audit.latest(most=1)
+    line, *_ = await platform.database.reader.audit.latest(limit=1)
     assert line.action == "copy of a node accepted"
     async with platform.database.transaction() as tx:
         await tx.node_starts.save(failed.id, Start(number=4, copy="8"))

@@ -7,7 +7,7 @@ import pytest
 
 from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.nodes.rules.nodes import Type
+from leyden.nodes.rules.nodes import NodeType
 from leyden.nodes.runtimes.local.cgroups import Cgroups
 from leyden.nodes.runtimes.local.placement import MIB, SHARES
 from leyden.nodes.wiring import placement
@@ -15,16 +15,21 @@ from leyden.nodes.wiring import placement
 
 def test_settings_say_how_large_a_share_is(tmp_path: Path) -> None:
     given = Settings(standard_memory_mb=600, standard_cpus=2, professional_weight=900)
-    shares = placement.placement_of(given, tmp_path / "nodes").shares
-    assert shares[Type.STANDARD].memory == 600 * MIB
-    assert shares[Type.STANDARD].weight == 100
-    assert (shares[Type.STANDARD].cpus, shares[Type.PROFESSIONAL].cpus) == (2, 4)
-    assert shares[Type.PROFESSIONAL].weight == 900
-    assert shares[Type.PROFESSIONAL].open_files > shares[Type.STANDARD].open_files
+    shares = placement.make_placement(given, tmp_path / "nodes").shares
+    assert shares[NodeType.STANDARD].memory == 600 * MIB
+    assert shares[NodeType.STANDARD].weight == 100
+    assert (shares[NodeType.STANDARD].cpus, shares[NodeType.PROFESSIONAL].cpus) == (
+        2,
+        4,
+    )
+    assert shares[NodeType.PROFESSIONAL].weight == 900
+    assert (
+        shares[NodeType.PROFESSIONAL].open_files > shares[NodeType.STANDARD].open_files
+    )
 
 
 def test_the_usual_share_is_the_same_wherever_it_is_written(tmp_path: Path) -> None:
-    assert placement.placement_of(Settings(), tmp_path / "nodes").shares == SHARES
+    assert placement.make_placement(Settings(), tmp_path / "nodes").shares == SHARES
 
 
 def test_where_shares_must_be_held_nothing_starts_without(
@@ -32,15 +37,16 @@ def test_where_shares_must_be_held_nothing_starts_without(
 ) -> None:
     nowhere = partial(Cgroups, mount=tmp_path / "no such mount")
     monkeypatch.setattr(placement, "Cgroups", nowhere)
-    assert placement.cgroups_of(Settings(home=str(tmp_path))) is None
+    assert placement.make_cgroups(Settings(home=str(tmp_path))) is None
     given = Settings(home=str(tmp_path), nodes_cgroups="required")
     with pytest.raises(SetupError, match="nodes_cgroups: "):
-        placement.cgroups_of(given)
+        placement.make_cgroups(given)
 
 
 def test_who_wants_none_gets_none(tmp_path: Path) -> None:
     assert (
-        placement.cgroups_of(Settings(home=str(tmp_path), nodes_cgroups="off")) is None
+        placement.make_cgroups(Settings(home=str(tmp_path), nodes_cgroups="off"))
+        is None
     )
 
 

@@ -46,8 +46,8 @@ async def test_starts_at_the_same_time_share_one_copy(
     binary = shared_copies(found(program), programs)
 
     async def copied() -> tuple[Path, int]:
-        there = await binary(VERSION)
-        return there, there.stat().st_ino  # another copy would have another one
+        existing = await binary(VERSION)
+        return existing, existing.stat().st_ino  # another copy would have another one
 
     ((copy, made),) = set(await asyncio.gather(*(copied() for _ in range(32))))
     assert copy.read_bytes() == program.read_bytes()
@@ -61,8 +61,8 @@ async def test_two_programs_of_one_home_may_copy_at_the_same_time(
     program: Path, programs: Path
 ) -> None:
     several = [shared_copies(found(program), programs) for _ in range(8)]
-    asked = [binary(VERSION) for binary in several for _ in range(4)]
-    (copy,) = set(await asyncio.gather(*asked))
+    request = [binary(VERSION) for binary in several for _ in range(4)]
+    (copy,) = set(await asyncio.gather(*request))
     assert copy.read_bytes() == program.read_bytes()
     assert names(programs) == [copy.name]
 

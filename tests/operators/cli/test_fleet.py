@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.nodes.rules.nodes import RuntimeName, Status
-from tests.app.cli.conftest import Typed, add_nodes, told
+from leyden.nodes.rules.nodes import NodeStatus, RuntimeName
+from tests.app.cli.conftest import Typed, add_nodes, printed_json
 from tests.nodes.rules.nodes import NOON, a_node
 
 OLD = a_node()
 NEW = a_node(
-    Status.STOPPED,
+    NodeStatus.STOPPED,
     id="1c6d4e2f-7a44-4c39-9a0e-0c1f2b7d9e55N",
     name="new",
     api_endpoint="new-1c6d4e2f.nodes.localhost",
@@ -34,7 +34,9 @@ def fleet(typed: Typed) -> Typed:
 
 
 def ids(typed: Typed, *words: str) -> list[str]:
-    return [each["id"] for each in told(typed("list", *words, "--json"))["nodes"]]
+    return [
+        each["id"] for each in printed_json(typed("list", *words, "--json"))["nodes"]
+    ]
 
 
 def test_a_platform_without_nodes(fleet: Typed) -> None:
@@ -63,7 +65,7 @@ def test_nodes_of_another_organization_are_not_listed(fleet: Typed) -> None:
 def test_more_than_are_shown_are_announced(fleet: Typed) -> None:
     add_nodes("Harbour", OLD, NEW)
     result = fleet("list", "--most", "1", "--json")
-    assert [each["id"] for each in told(result)["nodes"]] == [NEW.id]
+    assert [each["id"] for each in printed_json(result)["nodes"]] == [NEW.id]
     assert result.stderr == "there are more than 1 nodes; use --most\n"
     assert fleet("list", "--most", "2").stderr == ""
 

@@ -8,7 +8,7 @@ import pytest
 from leyden.base import settings
 from leyden.base.platform import Platform
 from leyden.nodes.rules.nodes import Node, RuntimeName
-from leyden.nodes.rules.relocations import Step
+from leyden.nodes.rules.relocations import RelocationStep
 from leyden.nodes.rules.versions import OFFERED
 from leyden.nodes.runtimes.local import layout
 from tests.app.cli.conftest import Typed, add_nodes, on_platform
@@ -63,8 +63,8 @@ def test_a_node_that_is_larger_than_its_volume_stays(both: Typed) -> None:
     (folder / "lnd/data").mkdir(parents=True)
     with (folder / "lnd/data/channel.db").open("wb") as file:
         file.truncate(900 << 20)
-    told = refused(both)
-    assert "has 0.9 GiB, but its volume has room for 1.0" in told
+    answer = refused(both)
+    assert "has 0.9 GiB, but its volume has room for 1.0" in answer
 
 
 def test_a_version_without_an_image_is_refused(both: Typed) -> None:
@@ -87,5 +87,5 @@ def test_a_move_is_begun_once(both: Typed) -> None:
 
     node, found = on_platform(look)
     assert (node.runtime, node.moves_to) == (RuntimeName.LOCAL, RuntimeName.KUBERNETES)
-    assert found.step is Step.STOPPING
+    assert found.step is RelocationStep.STOPPING
     assert "is already being moved" in refused(both)

@@ -11,15 +11,15 @@ from leyden.base.opening import opened
 from leyden.base.platform import Platform
 from leyden.channels.rows.treasury_checks import TreasuryCheck
 from leyden.channels.tickets.simulated import SimulatedMarket
-from leyden.channels.wiring.shop import shop_of
+from leyden.channels.wiring.channels import make_channels
 from leyden.errors import Unauthorized
 from leyden.people import api_keys
 from leyden.people import sign_in as signing_in
 from leyden.people.rules.keys import is_key
 from leyden.values import replace
 from tests.alarms import check_alarms
-from tests.app.cli.conftest import Typed, on_platform, told
-from tests.channels.shop_harness import PRICE, ShopHarness
+from tests.app.cli.conftest import Typed, on_platform, printed_json
+from tests.channels.orders_harness import PRICE, OrdersHarness
 
 
 @pytest.fixture
@@ -60,18 +60,18 @@ def put_task(kind: str, *, due: datetime) -> None:
 
 def look_for_alarms() -> None:
     async def look(platform: Platform) -> None:
-        shop = shop_of(platform)
-        await check_alarms(replace(platform, shop=shop))
+        channels = make_channels(platform)
+        await check_alarms(replace(platform, channels=channels))
 
     on_platform(look)
 
 
 def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> None:
-    team = told(migrated("org", "create", "Harbour Light", "--json"))
+    team = printed_json(migrated("org", "create", "Harbour Light", "--json"))
     assert set(team) == {"organization_id", "name", "created"}
     id_ = team["organization_id"]
     (tmp_path / "password").write_text("a long enough one\n")
-    user = told(
+    user = printed_json(
         migrated(
             *("user", "create", "Ada@Example.org", "--organization", id_),
             *("--role", "admin", "--password-file", str(tmp_path / "password")),
@@ -79,7 +79,7 @@ def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> No
         )
     )
     assert (user["email"], user["role"]) == ("ada@example.org", "admin")
-    key = told(
+    key = printed_json(
         migrated(
             *("key", "create", "--organization", id_, "--name", "backend"),
             *("--scope", "node,flow", "--json"),
@@ -88,7 +88,7 @@ def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> No
     assert is_key(key["api_key"])
     assert authenticate(key["api_key"]) == id_
     assert key["scopes"] == ["flow", "node"]
-    listed = told(migrated("key", "list", "--organization", id_, "--json"))
+    listed = printed_json(migrated("key", "list", "--organization", id_, "--json"))
     assert key["api_key"] not in str(listed)
     assert listed["keys"][0]["key_id"] == key["key_id"]
 
@@ -96,7 +96,7 @@ def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> No
     with pytest.raises(Unauthorized):
         authenticate(key["api_key"])
 
-    lines = told(migrated("audit", "--json"))["audit"]
+    lines = printed_json(migrated("audit", "--json"))["audit"]
     assert [line["action"] for line in lines] == [
         "key revoked",
         "key created",
@@ -141,16 +141,16 @@ def test_what_cannot_be_done_is_one_line(
 ) -> None:
     migrated("org", "create", "Pier")
     result = migrated(*words)
-    there = reason.startswith(("name", "scope"))
-    assert result.exit_code == (2 if there else 4)
+    existing = reason.startswith(("name", "scope"))
+    assert result.exit_code == (2 if existing else 4)
     assert reason in result.stderr
     assert result.stderr.count("\n") == 1
 
 
 def test_an_organization_is_named_as_people_do_or_by_its_id(migrated: Typed) -> None:
-    team = told(migrated("org", "create", "Harbour Light", "--json"))
+    team = printed_json(migrated("org", "create", "Harbour Light", "--json"))
     shown = [
-        told(migrated("account", "show", "--organization", word, "--json"))
+        printed_json(migrated("account", "show", "--organization", word, "--json"))
         for word in ("Harbour Light", team["organization_id"])
     ]
     assert (
@@ -177,12 +177,12 @@ def test_somebody_is_invited_given_a_role_and_taken_out(
             *("user", "create", email, *of, "--role", role),
             *("--password-file", str(tmp_path / "password")),
         )
-    asked = told(
+    request = printed_json(
         migrated("team", "invite", "cy@example.org", *of, "--role", "billing", "--json")
     )
-    assert "/app/invitation?word=" in asked["link"]
+    assert "/app/invitation?word=" in request["link"]
     assert migrated("team", "role", "bo@example.org", "admin", *of).exit_code == 0
-    listed = told(migrated("team", "list", *of, "--json"))["team"]
+    listed = printed_json(migrated("team", "list", *of, "--json"))["team"]
     assert [(each["email"], each["role"]) for each in listed] == [
         ("ada@example.org", "owner"),
         ("bo@example.org", "admin"),
@@ -193,7 +193,7 @@ def test_somebody_is_invited_given_a_role_and_taken_out(
     last = migrated("team", "remove", "ada@example.org", *of)
     assert last.exit_code == 5
     assert "this is the last owner" in last.stderr
-    left = told(migrated("team", "list", *of, "--json"))["team"]
+    left = printed_json(migrated("team", "list", *of, "--json"))["team"]
     assert [each["email"] for each in left] == ["ada@example.org"]
 
 
@@ -203,7 +203,7 @@ def test_every_invitation_of_an_address_is_withdrawn(migrated: Typed) -> None:
     for email, role in (("bo", "admin"), ("cy", "viewer"), ("bo", "viewer")):
         migrated("team", "invite", f"{email}@example.org", *of, "--role", role)
     assert migrated("team", "withdraw", "Bo@example.org", *of).exit_code == 0
-    left = told(migrated("team", "list", *of, "--json"))["team"]
+    left = printed_json(migrated("team", "list", *of, "--json"))["team"]
     assert [each["email"] for each in left] == ["cy@example.org"]
     again = migrated("team", "withdraw", "bo@example.org", *of)
     assert again.exit_code == 4
@@ -219,11 +219,11 @@ def test_a_user_is_signed_out_everywhere(migrated: Typed, tmp_path: Path) -> Non
     )
     sign_in("ada@example.org", "a long enough one")
     sessions = ("user", "sessions", "ada@example.org", "--json")
-    (one,) = told(migrated(*sessions))["sessions"]
+    (one,) = printed_json(migrated(*sessions))["sessions"]
     assert (one["address"], one["browser"]) == ("192.0.2.7", "a phone")
     assert migrated("user", "sign-out", "ada@example.org").exit_code == 0
-    assert told(migrated(*sessions))["sessions"] == []
-    (last, *_) = told(migrated("audit", "--json"))["audit"]
+    assert printed_json(migrated(*sessions))["sessions"] == []
+    (last, *_) = printed_json(migrated("audit", "--json"))["audit"]
     assert last["action"] == "user signed out"
 
 
@@ -234,12 +234,12 @@ def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
     assert "all good" not in unchecked.stdout
     assert "set backup_store" in unchecked.stdout
     look_for_alarms()
-    seen = told(migrated("overview", "--json"))
-    assert (seen["alarms"], seen["nodes"], seen["orders"]) == ([], {}, {})
-    assert f"all good (checked {seen['checked']})" in migrated("overview").stdout
-    assert told(migrated("fleet", "--json"))["ailing"] == []
-    assert told(migrated("orders", "--json")) == {"orders": []}
-    assert told(migrated("treasury", "--json"))["treasury"] is None
+    found = printed_json(migrated("overview", "--json"))
+    assert (found["alarms"], found["nodes"], found["orders"]) == ([], {}, {})
+    assert f"all good (checked {found['checked']})" in migrated("overview").stdout
+    assert printed_json(migrated("fleet", "--json"))["ailing"] == []
+    assert printed_json(migrated("orders", "--json")) == {"orders": []}
+    assert printed_json(migrated("treasury", "--json"))["treasury"] is None
     assert "no orders need attention" in migrated("orders").stdout
     assert "needs attention" in migrated("fleet").stdout
     assert "this platform sells no channels" in migrated("treasury").stdout
@@ -261,7 +261,7 @@ def lose_a_ticket(home: Path) -> str:
     async def run() -> str:
         async with opened(settings.load(os.environ)) as platform:
             market = SimulatedMarket(home / "tickets.json")
-            harness = ShopHarness(platform.database, platform.sealer, market=market)
+            harness = OrdersHarness(platform.database, platform.sealer, market=market)
             harness.now = platform.clock()
             await harness.open()
             await harness.give_credit(PRICE)
@@ -284,22 +284,22 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
     assert "this platform sells no channels" in migrated(*end).stderr
     monkeypatch.setenv("LEYDEN_TREASURY_HOST", "127.0.0.1:1")
     monkeypatch.setenv("LEYDEN_MARKET", "simulated")
-    (need,) = told(migrated("orders", "--json"))["orders"]
+    (need,) = printed_json(migrated("orders", "--json"))["orders"]
     assert (need["order_id"], need["status"]) == (order_id, "created")
     assert "leyden pool abandon" in need["why"]
     look_for_alarms()
-    seen = migrated("overview")
-    assert seen.exit_code == 1
-    assert f"order {order_id}: the market lost the ticket" in seen.stdout
-    assert "orders: 1, differences: 0, unknown to it: 1" in seen.stdout
+    found = migrated("overview")
+    assert found.exit_code == 1
+    assert f"order {order_id}: the market lost the ticket" in found.stdout
+    assert "orders: 1, differences: 0, unknown to it: 1" in found.stdout
     assert migrated("pool", "abandon", order_id).exit_code == 2
-    assert told(migrated(*end)) == {
+    assert printed_json(migrated(*end)) == {
         "order_id": order_id,
         "status": "cancelled",
         "credit_refund": PRICE,
     }
-    assert told(migrated("orders", "--json")) == {"orders": []}
-    (last, *_) = told(migrated("audit", "--json"))["audit"]
+    assert printed_json(migrated("orders", "--json")) == {"orders": []}
+    (last, *_) = printed_json(migrated("audit", "--json"))["audit"]
     assert (last["action"], last["subject"]) == ("order abandoned", order_id)
 
 
@@ -312,7 +312,7 @@ def test_without_a_seller_its_setting_is_named(migrated: Typed) -> None:
 def test_coupons_are_listed_with_their_notes(migrated: Typed) -> None:
     assert "no coupons yet" in migrated("coupon", "list").stdout
     migrated("coupon", "create", "--amount", "21000", "--note", "spring fair")
-    (one,) = told(migrated("coupon", "list", "--json"))["coupons"]
+    (one,) = printed_json(migrated("coupon", "list", "--json"))["coupons"]
     assert (one["amount"], one["note"]) == (21_000, "spring fair")
     assert "spring fair" in migrated("coupon", "list").stdout
 
@@ -332,23 +332,23 @@ def test_without_a_schema_the_next_step_is_told(typed: Typed, tmp_path: Path) ->
 
 
 def test_an_organization_may_have_more_than_others(migrated: Typed) -> None:
-    harbour = told(migrated("org", "create", "Harbour Light", "--json"))
+    platform = printed_json(migrated("org", "create", "Harbour Light", "--json"))
     migrated("org", "create", "Other Shore")
     changed = migrated(
         *("org", "quota", "Harbour Light", "nodes=100", "unpaid_orders=7", "--json")
     )
-    shown = {each["quota"]: each for each in told(changed)["quotas"]}
+    shown = {each["quota"]: each for each in printed_json(changed)["quotas"]}
     assert shown["nodes"] == {"quota": "nodes", "used": 0, "limit": 100, "default": 25}
-    others = told(migrated("org", "quota", "Other Shore", "--json"))["quotas"]
+    others = printed_json(migrated("org", "quota", "Other Shore", "--json"))["quotas"]
     assert {each["limit"] == each["default"] for each in others} == {True}
-    taken_back = migrated("org", "quota", harbour["organization_id"], "nodes=default")
+    taken_back = migrated("org", "quota", platform["organization_id"], "nodes=default")
     assert re.search(r"nodes +0 +25 +25", taken_back.stdout)
     (line,) = (
         each
-        for each in told(migrated("audit", "--json"))["audit"]
+        for each in printed_json(migrated("audit", "--json"))["audit"]
         if each["action"] == "quotas changed" and each["detail"]["nodes"] == "default"
     )
-    assert line["subject"] == harbour["organization_id"]
+    assert line["subject"] == platform["organization_id"]
     assert line["detail"]["changes"] == {"nodes": [100, "default"]}
     assert "nodes 100 → default" in migrated("audit").stdout
 
@@ -372,9 +372,11 @@ def test_what_is_no_quota_is_refused(migrated: Typed, change: str, why: str) -> 
 def test_alarms_are_sent_to_an_endpoint_of_the_operators(migrated: Typed) -> None:
     assert "no alarms yet" in migrated("alarms", "list").output
     url = "https://hooks.example/alarms"
-    made = told(migrated("alarms", "send-to", url, "--type", "pool.*", "--json"))
+    made = printed_json(
+        migrated("alarms", "send-to", url, "--type", "pool.*", "--json")
+    )
     assert re.fullmatch("[0-9a-f]{64}", made.pop("secret"))
-    shown = told(migrated("alarms", "endpoints", "--json"))
+    shown = printed_json(migrated("alarms", "endpoints", "--json"))
     assert shown == {"endpoints": [made]}
     assert (made["url"], made["types"], made["status"]) == (url, ["pool.*"], "active")
     wrong = migrated("alarms", "send-to", url, "--type", "order.paid")

@@ -37,8 +37,8 @@ async def test_these_pages_are_there_for_operators_alone(
     nowhere = await charlie.get("/app/operator/no-such-page")
     for room in ROOMS:
         assert (await opal.get(f"/app/operator{room}")).status == 200, room
-        seen = await charlie.get(f"/app/operator{room}")
-        assert (seen.status, seen.text) == (404, nowhere.text)
+        answer = await charlie.get(f"/app/operator{room}")
+        assert (answer.status, answer.text) == (404, nowhere.text)
         assert (await nobody.get(f"/app/operator{room}")).status == 303
     assert "This installation" not in (await charlie.get("/app/account")).text
     for path in ("prove", "organizations", "coupons"):

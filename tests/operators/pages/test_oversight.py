@@ -4,7 +4,7 @@ import pytest
 
 from leyden.base.pages.state_map import SIDE, patches
 from leyden.base.platform import Platform
-from leyden.channels.rules.orders import Status
+from leyden.channels.rules.orders import OrderStatus
 from leyden.channels.tickets.ticket_source import open_ticket
 from leyden.people import accounts
 from leyden.values import replace
@@ -24,7 +24,7 @@ def account() -> FakeAuctionAccount:
 
 @pytest.fixture
 def platform(selling: Platform, world: World, account: FakeAuctionAccount) -> Platform:
-    return replace(selling, shop=replace(world.shop, account=account))
+    return replace(selling, channels=replace(world.channels, account=account))
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ async def test_the_money_of_the_shop_is_shown_and_what_is_away_hides_nothing(
     world.payments.mine()
     world.payments.send(request.onchain_address, 1_234)
     shown = (await opal.get("/app/operator/money")).text
-    for seen in ("4,321 sat", "1,234 sat", "5,000,000 sat", "10,000 blocks"):
-        assert seen in shown
+    for found in ("4,321 sat", "1,234 sat", "5,000,000 sat", "10,000 blocks"):
+        assert found in shown
     world.payments.away = True
     shown = (await opal.get("/app/operator/money")).text
     assert ("4,321 sat" in shown, "5,000,000 sat" in shown) == (False, True)
@@ -114,19 +114,19 @@ async def test_an_order_whose_ticket_was_lost_asks_for_a_person(
     shown = (await opal.get("/app/operator/orders")).text
     assert "the market lost the ticket" in shown
     assert request.order_id in shown
-    told = f"order {request.order_id}: the market lost the ticket"
+    text = f"order {request.order_id}: the market lost the ticket"
     assert "Nobody has checked" in (await opal.get("/app/operator")).text
     await check_alarms(platform)
-    assert told in (await opal.get("/app/operator")).text
+    assert text in (await opal.get("/app/operator")).text
     world.market.away = True
     await check_alarms(platform)
     shown = (await opal.get("/app/operator")).text
-    assert told in shown, "whether it is still missing is not known"
+    assert text in shown, "whether it is still missing is not known"
 
 
 async def tickets(world: World) -> list[str]:
-    orders = await world.shop.database.reader.orders.in_status(Status.CREATED)
-    return [open_ticket(world.shop, each) for each in orders]
+    orders = await world.channels.database.reader.orders.in_status(OrderStatus.CREATED)
+    return [open_ticket(world.channels, each) for each in orders]
 
 
 async def test_why_a_node_could_not_be_started_is_told_in_full(

@@ -116,8 +116,8 @@ async def backend(answers: Mapping[str, object]) -> AsyncIterator[str]:
     async def answer(request: web.Request) -> web.Response:
         if request.headers.get("Authorization") != "Basic dXNlcjpzZWNyZXQ=":
             return web.Response(status=401)
-        told = json.loads(await request.read())
-        found = answers[told["method"]]
+        body = json.loads(await request.read())
+        found = answers[body["method"]]
         return web.json_response({"result": found, "error": None, "id": 1})
 
     app = web.Application()
@@ -225,11 +225,13 @@ async def test_a_drill_with_the_recovery_key_is_due_every_quarter(
     assert "--key" in await upkeep.attended(platform)
     for ok, why in ((True, ""), (False, "no such key")):
         async with sqlite_db.transaction() as tx:
-            kept = BackupResult(
+            backup_result = BackupResult(
                 kind="attended", ok=ok, at=utc_now(), took_ms=1, detail=why
             )
-            await tx.backup_results.keep(kept)
-        told = await upkeep.attended(platform)
-        assert "failed: no such key. Fix that, then run" in told if why else told == ""
+            await tx.backup_results.keep(backup_result)
+        answer = await upkeep.attended(platform)
+        assert (
+            "failed: no such key. Fix that, then run" in answer if why else answer == ""
+        )
     (tmp_path / "backup/password").unlink()
     assert await upkeep.attended(platform) == "first set up backups, see above"

@@ -31,9 +31,9 @@ async def test_any_scope_will_do(alice: Caller, platform: Platform, scope: str) 
         expires=NOW + timedelta(days=1),
         actor="test",
     )
-    told = (await Caller(alice.api, text, "").get("/key")).json()
-    assert (told["key_name"], told["scopes"]) == ("pier", [scope])
-    assert told["expires"] == "2026-03-02T12:00:00.000Z"
+    body = (await Caller(alice.api, text, "").get("/key")).json()
+    assert (body["key_name"], body["scopes"]) == ("pier", [scope])
+    assert body["expires"] == "2026-03-02T12:00:00.000Z"
 
 
 async def test_two_teams_hear_of_themselves_alone(

@@ -70,8 +70,8 @@ async def test_an_authenticator_counts_once_it_has_shown_a_code(
     assert (twice.status, CODES.findall(twice.text)) == (409, [])
     assert "If you did not see your recovery codes, create new ones." in twice.text
     after = Visitor(alice.site)
-    asked = await after.sign_in("alice@example.org", PASSWORD)
-    assert asked.location.startswith("/app/second-factor")
+    request = await after.sign_in("alice@example.org", PASSWORD)
+    assert request.location.startswith("/app/second-factor")
     again = await alice.submit("/app/account/authenticator", {"present": PASSWORD})
     assert again.status == 409
     removed = await alice.submit(
@@ -129,10 +129,10 @@ async def test_recovery_codes_are_shown_once_and_sign_in(
     codes = await enrolled(alice, fleet_harness)
     assert not CODES.findall((await alice.get("/app/account")).text)
     folder = Path(sqlite_url.removeprefix("sqlite:///")).parent
-    kept = b"".join(each.read_bytes() for each in folder.glob("leyden.db*"))
+    stored = b"".join(each.read_bytes() for each in folder.glob("leyden.db*"))
     for code in codes:
-        assert code.encode() not in kept
-        assert code.replace("-", "").encode() not in kept
+        assert code.encode() not in stored
+        assert code.replace("-", "").encode() not in stored
     await nobody.sign_in("alice@example.org", PASSWORD)
     wrong = await nobody.submit("/app/second-factor", {"code": "0" * 10, "next": ""})
     assert (wrong.status, "Use a recovery code" in wrong.text) == (401, True)

@@ -153,7 +153,7 @@ async def test_what_is_written_for_operators_stays_with_them(
 async def test_all_entries_are_found_page_by_page(
     alice: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
-    many = 2 * activity.MOST + 3
+    many = 2 * activity.LIMIT + 3
     async with platform.database.transaction() as tx:
         for number in range(many):  # all at one time: the order is theirs all the same
             await tx.audit.add(
@@ -163,12 +163,12 @@ async def test_all_entries_are_found_page_by_page(
                 subject="lamp",
                 organization_id=alice.organization_id,
             )
-    seen: list[str] = []
+    lines: list[str] = []
     path = f"{alice.root}/audit"
     while path:
         text = (await alice.get(path)).text
-        seen += re.findall(r"Lit (\d+)<", text)
+        lines += re.findall(r"Lit (\d+)<", text)
         more = re.search(r'href="(\?after=[^"]+)">Older', text)
         path = f"{alice.root}/audit{more[1]}" if more else ""
-    assert sorted(map(int, seen)) == list(range(many))
+    assert sorted(map(int, lines)) == list(range(many))
     assert (await alice.get(f"{alice.root}/audit?after=x.y")).status == 400

@@ -61,10 +61,10 @@ async def test_a_revoked_key_opens_nothing(
     alice: Visitor, charlie: Visitor, platform: Platform
 ) -> None:
     key = key_in((await make(alice))[1])
-    (kept,) = await platform.database.reader.keys.list_(alice.organization_id)
-    foreign = await charlie.submit(f"{charlie.root}/keys/revoke", {"key": kept.id})
+    (stored,) = await platform.database.reader.keys.list_(alice.organization_id)
+    foreign = await charlie.submit(f"{charlie.root}/keys/revoke", {"key": stored.id})
     assert foreign.status == 404
-    await alice.submit(f"{alice.root}/keys/revoke", {"key": kept.id})
+    await alice.submit(f"{alice.root}/keys/revoke", {"key": stored.id})
     with pytest.raises(Unauthorized):
         await api_keys.authenticate(platform, key, now=platform.clock())
 

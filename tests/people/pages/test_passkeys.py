@@ -34,8 +34,8 @@ async def _show(visitor: Visitor, credential: str) -> Shown:
 
 
 async def _enter(visitor: Visitor, device: Authenticator) -> Shown:
-    asked = await visitor.get("/app/sign-in")
-    return await _show(visitor, device.show(_challenge(asked)))
+    answer = await visitor.get("/app/sign-in")
+    return await _show(visitor, device.show(_challenge(answer)))
 
 
 async def test_a_passkey_is_added_with_the_password_alone(
@@ -54,11 +54,11 @@ async def test_a_passkey_is_added_with_the_password_alone(
 async def test_a_challenge_is_answered_once(alice: Visitor, nobody: Visitor) -> None:
     device = Authenticator(HERE)
     await _add(alice, device)
-    asked = await nobody.get("/app/sign-in")
-    answer = device.show(_challenge(asked))
+    request = await nobody.get("/app/sign-in")
+    answer = device.show(_challenge(request))
     guest = dict(nobody.cookies)
     assert (await _show(nobody, answer)).status == 303
-    thief = Visitor(nobody.site, cookies=guest, token=asked.token)
+    thief = Visitor(nobody.site, cookies=guest, token=request.token)
     assert (await _show(thief, answer)).status == 401
     made = Authenticator(HERE).make(_challenge(await alice.get(ACCOUNT)))
     fields = {"credential": made, "name": "my key", "present": PASSWORD}
@@ -126,8 +126,8 @@ async def test_a_passkey_that_is_removed_meanwhile_opens_nothing(
 ) -> None:
     device = Authenticator(HERE)
     await _add(alice, device)
-    asked = await nobody.get("/app/sign-in")
-    shown = device.show(_challenge(asked))
+    answer = await nobody.get("/app/sign-in")
+    shown = device.show(_challenge(answer))
     found = await platform.database.reader.second_factors.find_passkey(device.id)
     assert found is not None
     async with platform.database.transaction() as tx:

@@ -36,15 +36,15 @@ def settings() -> Settings:
     return SENDS_EMAILS
 
 
-async def asked(visitor: Visitor, email: str = ALICE) -> Shown:
+async def request_reset(visitor: Visitor, email: str = ALICE) -> Shown:
     await visitor.get("/app/forgot-password")
     return await visitor.submit("/app/forgot-password", {"email": email})
 
 
-async def linked(visitor: Visitor, office: Emailing, served: MailServer) -> str:
+async def linked(visitor: Visitor, email_sending: Emailing, served: MailServer) -> str:
     """Ask for a link, and return it."""
-    assert (await asked(visitor)).status == 200
-    await send_emails(office)
+    assert (await request_reset(visitor)).status == 200
+    await send_emails(email_sending)
     found = LINK.search(served.texts(ALICE)[-1])
     assert found is not None
     return found[1]
@@ -66,9 +66,9 @@ async def readmitted(platform: Platform) -> None:
 
 
 async def test_a_link_sets_a_new_password_and_ends_every_session(
-    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer
+    alice: Visitor, nobody: Visitor, email_sending: Emailing, served: MailServer
 ) -> None:
-    link = await linked(nobody, office, served)
+    link = await linked(nobody, email_sending, served)
     opened = await nobody.get(link)
     assert (opened.status, ALICE in opened.text) == (200, True)
     short = await chosen(nobody, link, "short")
@@ -76,7 +76,7 @@ async def test_a_link_sets_a_new_password_and_ends_every_session(
     done = await chosen(nobody, link)
     assert done.location == "/app/sign-in?done=reset"
     assert "Your password was changed" in (await nobody.get(done.location)).text
-    await send_emails(office)
+    await send_emails(email_sending)
     assert served.subjects(ALICE) == [
         "Reset your password",
         "Your password was changed",
@@ -88,10 +88,10 @@ async def test_a_link_sets_a_new_password_and_ends_every_session(
 
 
 async def test_a_link_works_once(
-    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer
+    alice: Visitor, nobody: Visitor, email_sending: Emailing, served: MailServer
 ) -> None:
     del alice
-    link = await linked(nobody, office, served)
+    link = await linked(nobody, email_sending, served)
     cookies = dict(nobody.cookies)
     assert (await chosen(nobody, link)).status == 303
     nobody.cookies = cookies
@@ -102,12 +102,16 @@ async def test_a_link_works_once(
 
 
 async def test_a_link_works_only_in_the_browser_that_asked(
-    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer, site: Site
+    alice: Visitor,
+    nobody: Visitor,
+    email_sending: Emailing,
+    served: MailServer,
+    site: Site,
 ) -> None:
     del alice
-    link = await linked(nobody, office, served)
+    link = await linked(nobody, email_sending, served)
     thief = Visitor(site)
-    await asked(thief, "mallory@example.org")  # a cookie of their own
+    await request_reset(thief, "mallory@example.org")  # a cookie of their own
     for each in (thief, Visitor(site)):
         opened = await each.get(link)
         assert (opened.status, ALICE in opened.text) == (403, False)
@@ -120,12 +124,12 @@ async def test_a_link_works_only_in_the_browser_that_asked(
 async def test_a_link_ends_with_its_hour(
     alice: Visitor,
     nobody: Visitor,
-    office: Emailing,
+    email_sending: Emailing,
     served: MailServer,
     fleet_harness: FleetHarness,
 ) -> None:
     del alice
-    link = await linked(nobody, office, served)
+    link = await linked(nobody, email_sending, served)
     fleet_harness.now += timedelta(hours=1)
     late = await chosen(nobody, link)
     assert (late.status, resets.GONE in late.text) == (404, True)
@@ -134,16 +138,16 @@ async def test_a_link_ends_with_its_hour(
 async def test_a_link_ends_with_the_password_that_it_was_asked_for(
     alice: Visitor,
     nobody: Visitor,
-    office: Emailing,
+    email_sending: Emailing,
     served: MailServer,
     platform: Platform,
 ) -> None:
-    link = await linked(nobody, office, served)
+    link = await linked(nobody, email_sending, served)
     await alice.submit("/app/account/password", {"present": PASSWORD, "new": NEW})
     late = await chosen(nobody, link, "a third lamp entirely")
     assert (late.status, resets.GONE in late.text) == (404, True)
     # However it was changed.
-    link = await linked(nobody, office, served)
+    link = await linked(nobody, email_sending, served)
     await readmitted(platform)
     assert (await chosen(nobody, link)).status == 404
     assert (await nobody.sign_in(ALICE, PASSWORD)).status == 303
@@ -152,13 +156,13 @@ async def test_a_link_ends_with_the_password_that_it_was_asked_for(
 async def test_a_link_that_is_stored_after_the_password_changed_is_none(
     alice: Visitor,
     nobody: Visitor,
-    office: Emailing,
+    email_sending: Emailing,
     served: MailServer,
     platform: Platform,
 ) -> None:
     """Whoever sends it has read the password before."""
     del alice
-    link = await linked(nobody, office, served)
+    link = await linked(nobody, email_sending, served)
     digest = letters.link_digest(platform.sealer, link.partition("word=")[2])
     stored = await platform.database.reader.email_links.find(
         digest, LinkKind.RESET, now=platform.clock()
@@ -174,12 +178,12 @@ async def test_a_link_that_is_stored_after_the_password_changed_is_none(
 async def test_a_password_changed_while_the_new_one_is_hashed_ends_the_link(
     alice: Visitor,
     nobody: Visitor,
-    office: Emailing,
+    email_sending: Emailing,
     served: MailServer,
     platform: Platform,
 ) -> None:
     del alice
-    link = await linked(nobody, office, served)
+    link = await linked(nobody, email_sending, served)
     await nobody.get(link)
 
     nobody.meanwhile = partial(readmitted, platform)
@@ -189,13 +193,13 @@ async def test_a_password_changed_while_the_new_one_is_hashed_ends_the_link(
 async def test_authenticator_stays_when_the_address_is_confirmed(
     alice: Visitor,
     nobody: Visitor,
-    office: Emailing,
+    email_sending: Emailing,
     served: MailServer,
     fleet_harness: FleetHarness,
 ) -> None:
     assert await enrolled(alice, fleet_harness)
-    await confirmed(alice, office, served)
-    link = await linked(nobody, office, served)
+    await confirmed(alice, email_sending, served)
+    link = await linked(nobody, email_sending, served)
     assert (await chosen(nobody, link)).status == 303
     signed_in = await nobody.sign_in(ALICE, NEW)
     assert signed_in.location.startswith("/app/second-factor")
@@ -204,14 +208,16 @@ async def test_authenticator_stays_when_the_address_is_confirmed(
 async def test_authenticator_from_before_the_address_was_confirmed_ends(
     alice: Visitor,
     nobody: Visitor,
-    office: Emailing,
+    email_sending: Emailing,
     served: MailServer,
     fleet_harness: FleetHarness,
     platform: Platform,
 ) -> None:
     """Whoever opened an invitation first would keep its owner out for good."""
     assert await enrolled(alice, fleet_harness)
-    assert (await chosen(nobody, await linked(nobody, office, served))).status == 303
+    assert (
+        await chosen(nobody, await linked(nobody, email_sending, served))
+    ).status == 303
     assert (await nobody.sign_in(ALICE, NEW)).location == "/app/"
     found = await platform.database.reader.people.password(ALICE)
     assert found is not None
@@ -221,18 +227,24 @@ async def test_authenticator_from_before_the_address_was_confirmed_ends(
 
 
 async def test_passkeys_from_before_the_address_was_confirmed_end(
-    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer, site: Site
+    alice: Visitor,
+    nobody: Visitor,
+    email_sending: Emailing,
+    served: MailServer,
+    site: Site,
 ) -> None:
     """Whoever opened an invitation first need not be who reads emails there."""
     device = Authenticator(HERE)
     await add_passkey(alice, device)
-    assert (await chosen(nobody, await linked(nobody, office, served))).status == 303
+    assert (
+        await chosen(nobody, await linked(nobody, email_sending, served))
+    ).status == 303
     assert (await enter_by_passkey(Visitor(site), device)).status == 401
     # From then on it is hers, and so is what she adds.
     assert (await nobody.sign_in(ALICE, NEW)).status == 303
-    await send_emails(office)  # that it was changed
+    await send_emails(email_sending)  # that it was changed
     await add_passkey(nobody, device := Authenticator(HERE), NEW)
-    again = await chosen(nobody, await linked(nobody, office, served), PASSWORD)
+    again = await chosen(nobody, await linked(nobody, email_sending, served), PASSWORD)
     assert again.status == 303
     assert (await enter_by_passkey(Visitor(site), device)).status == 303
 
@@ -240,15 +252,15 @@ async def test_passkeys_from_before_the_address_was_confirmed_end(
 async def test_nobody_learns_whether_an_address_is_known(
     alice: Visitor,
     nobody: Visitor,
-    office: Emailing,
+    email_sending: Emailing,
     served: MailServer,
     site: Site,
     platform: Platform,
 ) -> None:
     del alice
-    known = await asked(nobody)
+    known = await request_reset(nobody)
     stranger = Visitor(site, address="192.0.2.9")
-    unknown = await asked(stranger, "ghost@example.org")
+    unknown = await request_reset(stranger, "ghost@example.org")
     assert unknown.status == known.status
     assert (
         unknown.text.replace("ghost@example.org", ALICE).replace(
@@ -267,7 +279,7 @@ async def test_nobody_learns_whether_an_address_is_known(
         for each in await waiting(platform)
     ]
     assert [row.address for row in rows if row] == [ALICE, "ghost@example.org"]
-    await send_emails(office)
+    await send_emails(email_sending)
     assert (served.recipients, await waiting(platform)) == ([ALICE], [])
 
 
@@ -275,7 +287,7 @@ async def waiting(platform: Platform) -> list[str]:
     """Return the ids of the emails that wait."""
     now = platform.clock()
     async with platform.database.transaction() as tx:
-        claims = await tx.tasks.claim("emails", now=now, until=now, most=100)
+        claims = await tx.tasks.claim("emails", now=now, until=now, limit=100)
     return [each.key for each in claims]
 
 
@@ -312,39 +324,39 @@ async def test_who_signs_in_meanwhile_grants_nobody_more_links(
 ) -> None:
     del alice
     for _ in range(3):
-        assert (await asked(nobody)).status == 200
+        assert (await request_reset(nobody)).status == 200
     fleet_harness.now += timedelta(minutes=20)
     assert (await nobody.sign_in(ALICE, PASSWORD)).status == 303
     await nobody.submit("/app/sign-out")
-    assert (await asked(nobody)).status == 429
+    assert (await request_reset(nobody)).status == 429
 
 
 async def test_nobodys_invitations_keep_a_link_from_who_asks_for_one(
     alice: Visitor,
     charlie: Visitor,
     nobody: Visitor,
-    office: Emailing,
+    email_sending: Emailing,
     served: MailServer,
 ) -> None:
     """They are emails to the same address, and anybody with a team sends them."""
     del alice
     for number in range(11):
         assert (await invite(charlie, ALICE)).startswith("/app/invitation"), number
-    await send_emails(office)
+    await send_emails(email_sending)
     assert len(served.subjects(ALICE)) == 10
-    await linked(nobody, office, served)
+    await linked(nobody, email_sending, served)
     assert served.subjects(ALICE)[-1] == "Reset your password"
 
 
 async def test_a_wrong_address_is_refused_and_sends_nothing(
-    nobody: Visitor, office: Emailing, served: MailServer
+    nobody: Visitor, email_sending: Emailing, served: MailServer
 ) -> None:
     for email in ("", "ada", "ada@example.org\r\nBcc: victim@example.org"):
-        refused = await asked(nobody, email)
+        refused = await request_reset(nobody, email)
         assert (refused.status, "name@example.org" in refused.text) == (400, True)
-    strange = await asked(nobody, "ada,victim@example.org")
+    strange = await request_reset(nobody, "ada,victim@example.org")
     assert strange.status == 200
-    await send_emails(office)
+    await send_emails(email_sending)
     assert served.recipients == []
 
 

@@ -12,8 +12,8 @@ from leyden.base.settings import Settings
 from leyden.people import accounts
 from tests.base.pages.conftest import PASSWORD, person
 from tests.base.pages.visitor import Visitor
-from tests.channels.hesitant import Hesitant
 from tests.channels.pages.test_channels import ONCE
+from tests.channels.pausing_database import PausingDatabase
 from tests.nodes.fleet_harness import FleetHarness
 from tests.people.pages.test_team import roles, user_id
 
@@ -27,17 +27,20 @@ async def db(database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def hesitant(db: Database) -> Hesitant:
-    return Hesitant(db)
+def pausing(db: Database) -> PausingDatabase:
+    return PausingDatabase(db)
 
 
 @pytest.fixture
 def platform(
-    hesitant: Hesitant, sealer: Sealer, settings: Settings, fleet_harness: FleetHarness
+    pausing: PausingDatabase,
+    sealer: Sealer,
+    settings: Settings,
+    fleet_harness: FleetHarness,
 ) -> Platform:
     return Platform(
         settings=settings,
-        database=hesitant,
+        database=pausing,
         sealer=sealer,
         clock=lambda: fleet_harness.now,
         fleet=fleet_harness.fleet,
@@ -60,11 +63,11 @@ async def become(platform: Platform, name: str, role: Role, of: str) -> None:
 
 
 async def test_an_owner_who_becomes_an_admin_makes_no_owner_any_more(
-    alice: Visitor, bob: Visitor, platform: Platform, hesitant: Hesitant
+    alice: Visitor, bob: Visitor, platform: Platform, pausing: PausingDatabase
 ) -> None:
     of = alice.organization_id
     await person(platform, alice.site, "dora", of, Role.OWNER)
-    hesitant.happens = lambda: become(platform, "alice", Role.ADMIN, of)
+    pausing.happens = lambda: become(platform, "alice", Role.ADMIN, of)
     fields = {"user": await user_id(platform, "bob"), "role": "owner"}
     refused = await alice.submit(f"{alice.root}/team/role", fields)
     assert (refused.status, "Only an owner" in refused.text) == (403, True)
@@ -73,10 +76,10 @@ async def test_an_owner_who_becomes_an_admin_makes_no_owner_any_more(
 
 
 async def test_a_key_that_spends_is_made_by_who_may_spend_now(
-    alice: Visitor, platform: Platform, hesitant: Hesitant
+    alice: Visitor, platform: Platform, pausing: PausingDatabase
 ) -> None:
     of = alice.organization_id
-    hesitant.happens = lambda: become(platform, "alice", Role.DEVELOPER, of)
+    pausing.happens = lambda: become(platform, "alice", Role.DEVELOPER, of)
     fields = {"name": "backend", "scope": "flow", "once": ONCE}
     assert (await alice.submit(f"{alice.root}/keys", fields)).status == 403
     assert not await platform.database.reader.keys.list_(of)
@@ -98,7 +101,7 @@ OPERATOR = {
 
 @pytest.mark.parametrize("path", OPERATOR)
 async def test_who_is_no_operator_any_more_does_nothing(
-    alice: Visitor, platform: Platform, hesitant: Hesitant, path: str
+    alice: Visitor, platform: Platform, pausing: PausingDatabase, path: str
 ) -> None:
     email = "alice@example.org"
     await accounts.set_operator(platform, email, operator=True, actor="test")
@@ -107,12 +110,12 @@ async def test_who_is_no_operator_any_more_does_nothing(
     async def unmade() -> None:
         await accounts.set_operator(platform, email, operator=False, actor="test")
 
-    hesitant.happens = unmade
+    pausing.happens = unmade
     at = f"/app/operator/{path.format(of=alice.organization_id)}"
     assert (await alice.submit(at, {**OPERATOR[path]})).status == 404
     reader = platform.database.reader
     assert len(await reader.accounts.list_()) == 1
-    assert not await reader.coupons.all_(after="", most=9)
+    assert not await reader.coupons.all_(after="", limit=9)
     assert await reader.corporate_accounts.limit(alice.organization_id) is None
     assert not await reader.ledger.sums()
     assert not await reader.quotas.exceptions(alice.organization_id)
@@ -128,7 +131,11 @@ ACCOUNT = {
 
 @pytest.mark.parametrize("path", ACCOUNT)
 async def test_a_browser_that_is_signed_out_meanwhile_changes_nothing(
-    alice: Visitor, nobody: Visitor, platform: Platform, hesitant: Hesitant, path: str
+    alice: Visitor,
+    nobody: Visitor,
+    platform: Platform,
+    pausing: PausingDatabase,
+    path: str,
 ) -> None:
     assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
 
@@ -136,7 +143,7 @@ async def test_a_browser_that_is_signed_out_meanwhile_changes_nothing(
         await nobody.get("/app/account")
         await nobody.submit("/app/account/sign-out-elsewhere")
 
-    hesitant.happens = out
+    pausing.happens = out
     refused = await alice.submit(f"/app/account/{path}", {**ACCOUNT[path]})
     assert refused.status == 401
     assert (await nobody.get("/app/account")).status == 200

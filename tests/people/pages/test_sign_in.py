@@ -235,8 +235,8 @@ async def test_who_signs_out_is_out_everywhere_that_cookie_is(alice: Visitor) ->
 async def test_one_comes_back_to_where_one_wanted_to_go(
     alice: Visitor, nobody: Visitor
 ) -> None:
-    asked = await nobody.get(f"{alice.root}/nodes?page=2")
-    form = await nobody.get(asked.location)
+    answer = await nobody.get(f"{alice.root}/nodes?page=2")
+    form = await nobody.get(answer.location)
     assert f'value="{alice.root}/nodes?page=2"' in form.text
     entered = await nobody.submit(
         "/app/sign-in",
@@ -423,11 +423,11 @@ async def test_what_is_no_passkey_opens_nothing(
     refused = await nobody.submit("/app/sign-in/passkey", {"credential": credential})
     assert refused.status == 401
     await alice.get("/app/account")
-    kept = await alice.submit(
+    stored = await alice.submit(
         "/app/account/passkeys",
         {"credential": credential, "name": "my phone", "present": PASSWORD},
     )
-    assert kept.status == 400
+    assert stored.status == 400
     gone = await alice.submit("/app/account/passkeys/remove", {"passkey": "zz"})
     assert gone.status == 404
 
@@ -477,9 +477,9 @@ async def test_a_flood_of_sign_ins_is_asked_to_come_back(
     busy = [slow.submit(done.wait, 20) for _ in range(slow._max_workers)]
     flood = [
         asyncio.create_task(passwords.is_right("wrong", "no digest"))
-        for _ in range(passwords.MOST)
+        for _ in range(passwords.LIMIT)
     ]
-    await until(lambda: slow._work_queue.qsize() >= passwords.MOST)
+    await until(lambda: slow._work_queue.qsize() >= passwords.LIMIT)
     for _ in range(5):  # more often than one may be wrong: none of it is counted
         refused = await nobody.sign_in("alice@example.org", PASSWORD)
         assert (refused.status, refused.header("retry-after")) == (503, "5")
@@ -507,14 +507,14 @@ async def test_a_flood_from_one_address_keeps_nobody_else_out(
     fields = {"word": word, "password": PASSWORD}
     flood = [
         asyncio.create_task(flooding.submit("/app/invitation", dict(fields)))
-        for _ in range(2 * passwords.MOST)
+        for _ in range(2 * passwords.LIMIT)
     ]
     await until(
-        lambda: sum(each.done() for each in flood) >= len(flood) - passwords.MOST_OF_ONE
+        lambda: sum(each.done() for each in flood) >= len(flood) - passwords.MAX_OF_ONE
     )
     assert {each.result().status for each in flood if each.done()} == {503}
     signing_in = asyncio.create_task(nobody.sign_in("alice@example.org", PASSWORD))
-    await until(lambda: slow._work_queue.qsize() > passwords.MOST_OF_ONE)
+    await until(lambda: slow._work_queue.qsize() > passwords.MAX_OF_ONE)
     done.set()
     assert (await signing_in).status == 303
     assert {each.status for each in await asyncio.gather(*flood)} == {503, 303}
@@ -528,7 +528,7 @@ async def test_a_code_completes_no_sign_in_that_has_ended(
     await nobody.sign_in("alice@example.org", PASSWORD)
     await nobody.get("/app/second-factor")
     sessions = await platform.database.reader.sessions.list_(await _id(platform))
-    (half,) = (each for each in sessions if not each.whole)
+    (half,) = (each for each in sessions if not each.is_complete)
     await alice.get("/app/account")
     await alice.submit("/app/account/sign-out-elsewhere")
     code = totp_code(RFC_SECRET, int(fleet_harness.now.timestamp()) // 30)

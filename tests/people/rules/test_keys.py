@@ -19,10 +19,10 @@ def test_what_is_written_is_recognised(secret: bytes) -> None:
     st.characters(codec="utf-8"),
 )
 def test_one_wrong_character_is_noticed(
-    secret: bytes, place: int, character: str
+    secret: bytes, count: int, character: str
 ) -> None:
     key = write_key(secret)
-    changed = key[:place] + character + key[place + 1 :]
+    changed = key[:count] + character + key[count + 1 :]
     assert is_key(changed) == (changed == key)
 
 

@@ -22,7 +22,7 @@ import yaml
 from aiohttp import web
 
 from leyden.nodes.runtimes.kubernetes import access
-from leyden.nodes.runtimes.kubernetes.access import Access
+from leyden.nodes.runtimes.kubernetes.access import ApiServerAccess
 from leyden.values import replace
 from tests.authority import Authority
 from tests.workshop.devcluster.clusters import DevCluster
@@ -68,9 +68,12 @@ class ApiProxy:
     """The proxy; nothing happens to calls until a test says so."""
 
     def __init__(
-        self, there: Access, session: aiohttp.ClientSession, by: Access
+        self,
+        access: ApiServerAccess,
+        session: aiohttp.ClientSession,
+        by: ApiServerAccess,
     ) -> None:
-        self._there = there
+        self._there = access
         self._session = session
         self._by = by
         self._running: dict[int, web.Request] = {}
@@ -99,7 +102,7 @@ class ApiProxy:
         self._is_away = False
         self.watches = Watches.SERVED
 
-    def access(self, namespace: str) -> Access:
+    def access(self, namespace: str) -> ApiServerAccess:
         """Return how to come by it."""
         return replace(self._by, namespace=namespace)
 
@@ -107,14 +110,14 @@ class ApiProxy:
         """Write how to come by it, as an operator does."""
         authority = base64.b64encode(self._by.authority_pem.encode()).decode()
         cluster = {"server": self._by.server, "certificate-authority-data": authority}
-        whole = {
+        unified = {
             "clusters": [{"name": "it", "cluster": cluster}],
             "users": [{"name": "it", "user": {"token": self._by.fixed_token}}],
             "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
             "current-context": "it",
         }
         file = folder / "proxied.kubeconfig"
-        file.write_text(yaml.safe_dump(whole))
+        file.write_text(yaml.safe_dump(unified))
         return file
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -126,11 +129,11 @@ class ApiProxy:
         if not await self._goes_on(call, Moment.BEFORE):
             return _cut(request)
         try:
-            async with self._passed_on(request, body) as there:
+            async with self._passed_on(request, body) as existing:
                 answer = web.Response(
-                    status=there.status,
-                    body=await there.read(),
-                    content_type=there.content_type,
+                    status=existing.status,
+                    body=await existing.read(),
+                    content_type=existing.content_type,
                 )
         except aiohttp.ClientError:
             return _cut(request)
@@ -150,10 +153,10 @@ class ApiProxy:
             return web.Response(body=_TOO_OLD, content_type="application/json")
         self._running[id(request)] = request
         try:
-            async with self._passed_on(request, b"") as there:
-                answer = web.StreamResponse(status=there.status)
+            async with self._passed_on(request, b"") as existing:
+                answer = web.StreamResponse(status=existing.status)
                 await answer.prepare(request)
-                async for part in there.content.iter_any():
+                async for part in existing.content.iter_any():
                     await answer.write(part)
         except aiohttp.ClientError:
             return _cut(request)
@@ -177,21 +180,21 @@ class ApiProxy:
 @asynccontextmanager
 async def proxied(cluster: DevCluster, folder: Path) -> AsyncIterator[ApiProxy]:
     """Have a proxy before a cluster's API server, for the length of the block."""
-    there = access.read(cluster.places.kubeconfig, "default")
+    existing = access.read(cluster.places.kubeconfig, "default")
     authority = Authority("a proxy")
     authority.give(folder / "proxy", _HOST)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(folder / "proxy/tls.cert", folder / "proxy/tls.key")
     taken = socket.create_server((_HOST, 0))
-    by = Access(
+    by = ApiServerAccess(
         server=f"https://{_HOST}:{taken.getsockname()[1]}",
         namespace="",
         authority_pem=authority.pem,
         fixed_token="any",
     )
-    connector = aiohttp.TCPConnector(ssl=there.context(), limit=0)
+    connector = aiohttp.TCPConnector(ssl=existing.context(), limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
-        proxy = ApiProxy(there, session, by)
+        proxy = ApiProxy(existing, session, by)
         app = web.Application(client_max_size=_LARGEST)
         app.router.add_route("*", "/{path:.*}", proxy.answer)
         runner = web.AppRunner(app, shutdown_timeout=0, handler_cancellation=True)

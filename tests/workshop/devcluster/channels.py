@@ -13,7 +13,7 @@ from leyden.channels.payments.treasury import Treasury
 from leyden.errors import NodeRefused
 from leyden.values import replace
 from leyden_workshop.devnet import actions
-from leyden_workshop.devnet.network import Network, stop
+from leyden_workshop.devnet.network import PrivateNetwork, stop
 from tests.channels.contracts.treasuries import owners_access
 from tests.programs import built
 from tests.workshop.devnet.conftest import some_ports
@@ -29,7 +29,7 @@ Call = Callable[..., Awaitable[Any]]
 class Pier:
     """The chain and the peer, which nodes reach at an address of this host."""
 
-    def __init__(self, home: Path, network: Network, at: str) -> None:
+    def __init__(self, home: Path, network: PrivateNetwork, at: str) -> None:
         self._home = home
         self._access = network.access
         self._at = at
@@ -95,8 +95,10 @@ class Pier:
         async def take(
             reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         ) -> None:
-            there = await asyncio.open_connection(host, int(port))
-            await asyncio.gather(_passed(reader, there[1]), _passed(there[0], writer))
+            existing = await asyncio.open_connection(host, int(port))
+            await asyncio.gather(
+                _passed(reader, existing[1]), _passed(existing[0], writer)
+            )
 
         server = await asyncio.start_server(take, self._at, 0)
         self._stack.callback(server.close)
@@ -106,7 +108,7 @@ class Pier:
 @asynccontextmanager
 async def pier(home: Path, at: str) -> AsyncIterator[Pier]:
     """Have a chain and a peer, at an address of this host, for the block."""
-    network = Network(home, programs=built("btcd", "lnd"), ports=some_ports())
+    network = PrivateNetwork(home, programs=built("btcd", "lnd"), ports=some_ports())
     try:
         await network.start(lambda _: None)
         made = Pier(home, network, at)

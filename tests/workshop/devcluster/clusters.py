@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from leyden.base.daemons import catalogue
-from leyden.base.daemons.build import default_cache, place
-from leyden.base.processes import Identity, identify
+from leyden.base.daemons.build import default_cache, program_path
+from leyden.base.processes import ProcessIdentity, identify
 from leyden_workshop.devcluster import binaries, images, namespaces, packages
 from leyden_workshop.devcluster.addresses import Block
-from leyden_workshop.devcluster.places import Places
+from leyden_workshop.devcluster.layout import ClusterLayout
 from tests.reaper import descendants
 
 LEYDEN = Path(sys.executable).with_name("leyden")
@@ -39,13 +39,15 @@ def until(what: str, holds: Callable[[], object], within_s: float = WITHIN_S) ->
 
 def program(name: str) -> Path:
     """Return where a program is, or would be."""
-    return place(default_cache(os.environ), *catalogue.find(name, sets=binaries.SETS))
+    return program_path(
+        default_cache(os.environ), *catalogue.find(name, sets=binaries.SETS)
+    )
 
 
 def lnd_image() -> str:
     """Return the name of lnd's image on each machine, by its digest."""
     tools, lnd = catalogue.find("lnd")
-    built = place(default_cache(os.environ), tools, lnd)
+    built = program_path(default_cache(os.environ), tools, lnd)
     return images.by_digest(image(images.lnd(lnd.version), built).archive)
 
 
@@ -57,7 +59,7 @@ def companion_image() -> str:
 def image(name: str, built: Path) -> images.Image:
     """Return the image of a program that is built."""
     cache = default_cache(os.environ)
-    return images.ensure(cache, name, built, packages.place(cache))
+    return images.ensure(cache, name, built, packages.packages_in(cache))
 
 
 class DevCluster:
@@ -65,7 +67,7 @@ class DevCluster:
 
     def __init__(self, home: Path, *, before: Sequence[str] = ()) -> None:
         self.home = home
-        self.places = Places.of(home)
+        self.places = ClusterLayout.of(home)
         self._before = before  # what the command is run by
         self._environment = {
             name: value
@@ -169,7 +171,7 @@ class DevCluster:
 
     def ctr(self, number: int, *words: str) -> str:
         """Run containerd's own command on a machine."""
-        packaged = packages.place(default_cache(os.environ))
+        packaged = packages.packages_in(default_cache(os.environ))
         pid = self.machine(number)
         ctr = [str(packaged.root / "usr/bin/ctr"), "--namespace", "k8s.io", *words]
         return subprocess.run(
@@ -212,7 +214,7 @@ def processes_of(pod: str) -> dict[int, str]:
     return found
 
 
-def within(cluster: DevCluster) -> set[Identity]:
+def within(cluster: DevCluster) -> set[ProcessIdentity]:
     """All processes of a cluster, those in its pods too."""
     folders = [cluster.places.control_plane, *map(cluster.places.machine, (1, 2))]
     found = set()

@@ -121,11 +121,11 @@ class DatabaseOutage(Outage):
         self, asking: asyncio.StreamReader, to_asker: asyncio.StreamWriter
     ) -> None:
         try:
-            there = await asyncio.open_unix_connection(self._socket)
+            existing = await asyncio.open_unix_connection(self._socket)
         except OSError:
             to_asker.transport.abort()
             return
-        self._open |= {to_asker, there[1]}
+        self._open |= {to_asker, existing[1]}
         silent, answered = asyncio.Event(), asyncio.Event()
 
         def answer(content: bytes) -> bytes:
@@ -140,21 +140,21 @@ class DatabaseOutage(Outage):
                 answered.clear()
                 if self.is_now("an answer", Moment.AFTER):
                     silent.set()
-                    there[1].write(content)
+                    existing[1].write(content)
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(answered.wait(), _ANSWERS_WITHIN_S)
                     self._die()
                     return
-                there[1].write(content)
-                await there[1].drain()
+                existing[1].write(content)
+                await existing[1].drain()
 
         ways = [
             asyncio.create_task(ask()),
-            asyncio.create_task(_passed_on(there[0], to_asker, answer)),
+            asyncio.create_task(_passed_on(existing[0], to_asker, answer)),
         ]
         # Whichever side ends, the other one hears of it, as of any server that died.
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        for each in (to_asker, there[1]):
+        for each in (to_asker, existing[1]):
             self._open.discard(each)
             each.close()
         await asyncio.gather(*ways, return_exceptions=True)
@@ -174,10 +174,10 @@ class DatabaseOutage(Outage):
 async def _passed_on(
     source: asyncio.StreamReader,
     to: asyncio.StreamWriter,
-    seen: Callable[[bytes], bytes],
+    found: Callable[[bytes], bytes],
 ) -> None:
     while content := await source.read(_CHUNK):
-        to.write(seen(content))
+        to.write(found(content))
         await to.drain()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from leyden.errors import SetupError
 from leyden_workshop.devcluster.addresses import (
-    MOST_MACHINES,
+    MAX_MACHINES,
     Block,
     free,
     is_free,
@@ -43,10 +43,10 @@ def test_a_host_without_a_free_block_is_told_which_were_looked_at() -> None:
 
 def test_no_address_is_of_two_kinds() -> None:
     block = Block(240)
-    machines = [block.machine(number) for number in range(1, MOST_MACHINES + 1)]
+    machines = [block.machine(number) for number in range(1, MAX_MACHINES + 1)]
     single = [block.control_plane, block.host, *machines]
     assert len({*single}) == len(single)
-    pods = [block.pods_of(number) for number in range(1, MOST_MACHINES + 1)]
+    pods = [block.pods_of(number) for number in range(1, MAX_MACHINES + 1)]
     networks = [block.machines, block.services, *pods]
     for each in networks:
         assert each.subnet_of(block.network)

@@ -10,7 +10,7 @@ import pytest
 
 from leyden.nodes.runtimes.kubernetes import permissions, trials
 from leyden_workshop.devcluster import binaries, namespaces
-from leyden_workshop.devcluster.places import Places
+from leyden_workshop.devcluster.layout import ClusterLayout
 from tests.nodes.runtimes.test_manifests import NODE, TEMPLATE, WITH_COMPANION
 from tests.programs import built, require
 from tests.workshop.devcluster.clusters import DevCluster, until
@@ -60,7 +60,7 @@ def test_it_takes_objects_and_goes_on_after_a_kill_of_everything(
 
 
 def test_nobody_gets_in_without_a_certificate(api_only: DevCluster) -> None:
-    asked = """
+    text = """
 import ssl, sys, urllib.error, urllib.request
 trusting = ssl.create_default_context(cafile=sys.argv[2])
 try:
@@ -70,7 +70,7 @@ except urllib.error.HTTPError as error:
 """
     authority = str(api_only.places.authority / "authority.crt")
     server = api_only.status()["server"]
-    assert api_only.here(asked, server, authority) == "403"
+    assert api_only.here(text, server, authority) == "403"
 
 
 def test_pods_of_nodes_are_admitted_where_others_are_refused(
@@ -139,8 +139,8 @@ def test_our_account_changes_the_reclaim_policy_of_nodes_volumes_and_nothing_els
         '{"spec": {"storageClassName": "another"}}',
         '{"spec": {"mountOptions": ["ro"]}}',
     ):
-        told = patched("of-a-node", change, *as_us)
-        assert "only persistentVolumeReclaimPolicy" in told, change
+        answer = patched("of-a-node", change, *as_us)
+        assert "only persistentVolumeReclaimPolicy" in answer, change
     assert "patched" in patched("of-a-node", delete, *as_us)
     found = api_only.get("pv", "of-a-node")["spec"]
     assert found["persistentVolumeReclaimPolicy"] == "Delete"
@@ -181,4 +181,4 @@ def test_a_machine_that_cannot_have_pods_is_told_what_it_lacks(tmp_path: Path) -
     assert "this machine can't run a cluster with pods; it lacks:" in refused
     named = ("control groups that can be written", "namespaces for mounts, processes")
     assert any(each in refused for each in named)
-    assert not Places.of(tmp_path).control_plane.exists()
+    assert not ClusterLayout.of(tmp_path).control_plane.exists()

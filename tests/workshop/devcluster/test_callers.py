@@ -20,7 +20,7 @@ from leyden.nodes.runtimes.kubernetes import access
 from leyden.nodes.runtimes.kubernetes.api import connect
 from leyden.operators.production import cluster_doctor
 from leyden_workshop.devcluster.certificates import Subject, authority, issue
-from tests.workshop.devcluster import harbour
+from tests.workshop.devcluster import lnd_pod
 from tests.workshop.devcluster.clusters import DevCluster, until
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -60,7 +60,7 @@ async def test_the_service_that_the_doctor_names_is_the_one_that_hides_its_calle
     by = authority(tmp_path, "harbour", now=now)
     subject = Subject(name="lnd", names=("lnd",))
     shown = issue(by, tmp_path / "lnd.crt", subject, now=now)
-    objects = harbour.objects("listener", LND, "machine-2", shown)
+    objects = lnd_pod.objects("listener", LND, "machine-2", shown)
     objects[-1]["metadata"]["labels"].update(LABELS)
     ways = {"seen": "Local", "hidden": "Cluster"}
     given = [*objects, *(service(name, policy) for name, policy in ways.items())]

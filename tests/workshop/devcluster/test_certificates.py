@@ -9,7 +9,7 @@ from cryptography import x509
 
 from leyden_workshop.devcluster.certificates import Pair
 from leyden_workshop.devcluster.credentials import Credentials, ensure
-from leyden_workshop.devcluster.places import Cluster, Places
+from leyden_workshop.devcluster.layout import Cluster, ClusterLayout
 
 TWO = Cluster(machines=2, block=240)
 
@@ -19,7 +19,7 @@ def read(pair: Pair) -> x509.Certificate:
 
 
 def made(folder: Path, now: datetime, cluster: Cluster = TWO) -> Credentials:
-    return ensure(Places(folder), cluster, now=now)
+    return ensure(ClusterLayout(folder), cluster, now=now)
 
 
 def test_etcd_trusts_nobody_whom_the_api_trusts(tmp_path: Path, now: datetime) -> None:
@@ -48,24 +48,24 @@ def test_another_time_only_what_the_server_shows_is_new(
     tmp_path: Path, now: datetime
 ) -> None:
     before = made(tmp_path, now)
-    kept = {
+    stored = {
         name: before.pair(name).certificate.read_bytes()
         for name in ("authority", "admin", "machine-1", "etcd", "api")
     }
     accounts = before.accounts.read_bytes()
     after = made(tmp_path, now, Cluster(machines=3, block=240))
-    for name, content in kept.items():
+    for name, content in stored.items():
         same = after.pair(name).certificate.read_bytes() == content
         assert same == (name != "api")
     assert after.accounts.read_bytes() == accounts
-    assert after.pair("machine-3").there
+    assert after.pair("machine-3").exists
 
 
 def test_the_kubeconfig_has_all_that_kubectl_needs(
     tmp_path: Path, now: datetime
 ) -> None:
     made(tmp_path, now)
-    written = json.loads(Places(tmp_path).kubeconfig.read_text())
+    written = json.loads(ClusterLayout(tmp_path).kubeconfig.read_text())
     [cluster] = written["clusters"]
     assert cluster["cluster"]["server"] == "https://10.240.0.1:6443"
     assert {*written["users"][0]["user"]} == {

@@ -10,7 +10,7 @@ CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 
 
 @pytest.fixture
-def separate(tmp_path: Path) -> Path:
+def split(tmp_path: Path) -> Path:
     """Version 1: a tree for each controller."""
     for name in (*CONTROLLERS, "systemd"):
         (tmp_path / name).mkdir()
@@ -20,7 +20,7 @@ def separate(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def whole(tmp_path: Path) -> Path:
+def unified(tmp_path: Path) -> Path:
     """Version 2: one tree."""
     (tmp_path / "cgroup.procs").touch()
     (tmp_path / "cgroup.controllers").write_text("cpu cpuset memory pids\n")
@@ -28,26 +28,26 @@ def whole(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_machine_has_a_group_in_every_tree(separate: Path) -> None:
-    assert cgroups.prepare("harbour", "machine-1", separate) == "/harbour/machine-1"
+def test_a_machine_has_a_group_in_every_tree(split: Path) -> None:
+    assert cgroups.prepare("harbour", "machine-1", split) == "/harbour/machine-1"
     for name in (*CONTROLLERS, "systemd"):
-        assert (separate / name / "harbour" / "machine-1").is_dir()
+        assert (split / name / "harbour" / "machine-1").is_dir()
 
 
-def test_missing_controllers_are_named(separate: Path, whole: Path) -> None:
-    (whole / "cgroup.controllers").write_text("cpu pids\n")
-    assert "control groups for cpuset, memory in" in cgroups.trouble(whole)
-    (whole / "cgroup.controllers").unlink()
-    assert not cgroups.trouble(separate)
-    (separate / "memory" / "cgroup.procs").unlink()
-    assert "control groups for memory in" in cgroups.trouble(separate)
+def test_missing_controllers_are_named(split: Path, unified: Path) -> None:
+    (unified / "cgroup.controllers").write_text("cpu pids\n")
+    assert "control groups for cpuset, memory in" in cgroups.trouble(unified)
+    (unified / "cgroup.controllers").unlink()
+    assert not cgroups.trouble(split)
+    (split / "memory" / "cgroup.procs").unlink()
+    assert "control groups for memory in" in cgroups.trouble(split)
 
 
-async def test_all_groups_of_a_cluster_go_and_no_others(separate: Path) -> None:
-    cgroups.prepare("harbour", "machine-1", separate)
-    cgroups.prepare("lighthouse", "machine-1", separate)
-    below = separate / "memory" / "harbour" / "machine-1" / "kubepods" / "pod1"
+async def test_all_groups_of_a_cluster_go_and_no_others(split: Path) -> None:
+    cgroups.prepare("harbour", "machine-1", split)
+    cgroups.prepare("lighthouse", "machine-1", split)
+    below = split / "memory" / "harbour" / "machine-1" / "kubepods" / "pod1"
     below.mkdir(parents=True)
-    await cgroups.remove("harbour", separate)
-    assert cgroups.left("harbour", separate) == []
-    assert len(cgroups.left("lighthouse", separate)) == 5
+    await cgroups.remove("harbour", split)
+    assert cgroups.left("harbour", split) == []
+    assert len(cgroups.left("lighthouse", split)) == 5

@@ -20,7 +20,7 @@ def test_the_manifest_is_taken_whole_and_without_a_warning(up: DevCluster) -> No
         }
         up.kubectl("apply", "-f", "-", given=[namespace])
     strictly = ("--dry-run=server", "--validate=strict", "--warnings-as-errors")
-    told = up.kubectl("apply", *strictly, "-f", str(MANIFEST))
-    assert "deployment.apps/leyden-gateway" in told
-    assert "networkpolicy.networking.k8s.io/leyden-nodes" in told
-    assert len(told.splitlines()) == MANIFEST.read_text().count("\nkind: ")
+    answer = up.kubectl("apply", *strictly, "-f", str(MANIFEST))
+    assert "deployment.apps/leyden-gateway" in answer
+    assert "networkpolicy.networking.k8s.io/leyden-nodes" in answer
+    assert len(answer.splitlines()) == MANIFEST.read_text().count("\nkind: ")

@@ -15,12 +15,12 @@ import pytest
 
 from leyden.base.daemons import catalogue
 from leyden.base.daemons.build import default_cache
-from leyden.base.processes import Identity, alive, identify
+from leyden.base.processes import ProcessIdentity, alive, identify
 from leyden_workshop.devcluster import cgroups, images, namespaces, packages
 from leyden_workshop.devcluster.certificates import Pair, Subject, authority, issue
 from tests.programs import needs
 from tests.reaper import descendants
-from tests.workshop.devcluster import harbour
+from tests.workshop.devcluster import lnd_pod
 from tests.workshop.devcluster.clusters import DevCluster, program, until, within
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
@@ -62,7 +62,7 @@ class Light:
             return self.cluster.here(*words)
         return self.cluster.on_machine(machine, *words)
 
-    def lnds(self) -> set[Identity]:
+    def lnds(self) -> set[ProcessIdentity]:
         """Return its processes; those of pods that are on their way out are others."""
         uid = self.cluster.get("pod", self.name)["metadata"]["uid"]
         found = set()
@@ -85,7 +85,7 @@ def shown(tmp_path: Path) -> Pair:
 
 @pytest.fixture
 def light(up: DevCluster, shown: Pair) -> Iterator[Light]:
-    given = harbour.objects("light", LND, "machine-2", shown)
+    given = lnd_pod.objects("light", LND, "machine-2", shown)
     up.kubectl("apply", "-f", "-", given=given)
     yield Light(up, "light", shown.certificate.with_name("harbour.crt"))
     if up.status()["api"] != "ready":
@@ -153,7 +153,7 @@ def test_a_volume_goes_with_its_claim_unless_it_is_retained(
 ) -> None:
     folders = {}
     for name in ("local", "local-retained"):
-        given = harbour.objects(name, LND, "machine-1", shown, storage_class=name)
+        given = lnd_pod.objects(name, LND, "machine-1", shown, storage_class=name)
         up.kubectl("apply", "-f", "-", given=given)
         until(f"{name} bound", functools.partial(bound, up, name))
         volume = up.get("pvc", name)["spec"]["volumeName"]
@@ -161,11 +161,11 @@ def test_a_volume_goes_with_its_claim_unless_it_is_retained(
         until(f"lnd in {name}", (folders[name] / "logs").exists)
         remove(up, name)
     until("the end of the volume", lambda: not folders["local"].exists())
-    kept = folders["local-retained"]
-    assert (kept / "logs").exists()
-    assert up.get("pv", kept.name)["status"]["phase"] == "Released"
-    up.kubectl("delete", "pv", kept.name)
-    assert (kept / "logs").exists()
+    stored = folders["local-retained"]
+    assert (stored / "logs").exists()
+    assert up.get("pv", stored.name)["status"]["phase"] == "Released"
+    up.kubectl("delete", "pv", stored.name)
+    assert (stored / "logs").exists()
 
 
 def test_up_once_more_changes_nothing(up: DevCluster) -> None:
@@ -235,13 +235,13 @@ def test_a_machine_that_was_switched_off_comes_back_with_its_volumes(
     folder = up.places.machine(2) / "var/lib/volumes" / volume
     assert (folder / "data").exists()
     up.kubectl("delete", "pod", light.name, "--grace-period=1")
-    up.kubectl("create", "-f", "-", given=[harbour.pod(light.name, LND, "machine-2")])
+    up.kubectl("create", "-f", "-", given=[lnd_pod.pod(light.name, LND, "machine-2")])
     until("an answer afterwards", lambda: light.state(1))
 
 
 def test_an_image_is_loaded_into_each_machine(up: DevCluster, tmp_path: Path) -> None:
     name = "localhost/leyden/buoy:1"
-    packaged = packages.place(default_cache(os.environ))
+    packaged = packages.packages_in(default_cache(os.environ))
     archive = images.ensure(tmp_path, name, program("companion"), packaged).archive
     assert "machine-1, machine-2" in up.run("load", str(archive))
     for number in (1, 2):

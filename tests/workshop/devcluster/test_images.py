@@ -46,8 +46,8 @@ def built(folder: Path, content: bytes = b"a program") -> Path:
 
 
 def blob(archive: Path, digest: str) -> Any:
-    with tarfile.open(archive) as whole:
-        content = whole.extractfile(f"blobs/{digest.replace(':', '/')}")
+    with tarfile.open(archive) as unified:
+        content = unified.extractfile(f"blobs/{digest.replace(':', '/')}")
         assert content is not None
         return msgspec.json.decode(content.read())
 

@@ -23,7 +23,13 @@ from tests.cluster import ensure_up
 from tests.images import bench
 from tests.installations import SETTINGS
 from tests.programs import built
-from tests.workshop.devcluster import quay as quays
+from tests.workshop.devcluster import cluster_installation as quays
+from tests.workshop.devcluster.cluster_installation import (
+    ClusterInstallation,
+    Customer,
+    Owner,
+    Traffic,
+)
 from tests.workshop.devcluster.clusters import (
     DevCluster,
     companion_image,
@@ -32,13 +38,14 @@ from tests.workshop.devcluster.clusters import (
     until,
 )
 from tests.workshop.devcluster.outages import DatabaseOutage
-from tests.workshop.devcluster.quay import Customer, Owner, Quay, Traffic
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
-def quay(cluster: DevCluster, postgres_server: str) -> Iterator[Quay]:
+def deployment(
+    cluster: DevCluster, postgres_server: str
+) -> Iterator[ClusterInstallation]:
     built("helm")
     ensure_up(cluster)
     folder = Path(tempfile.mkdtemp(prefix="quay-"))
@@ -53,11 +60,13 @@ def quay(cluster: DevCluster, postgres_server: str) -> Iterator[Quay]:
         connection.execute(f"CREATE DATABASE {name}".encode())
     socket_folder = postgres_server.partition("host=")[2].partition("&")[0]
     # It listens on a socket of this host alone, and pods come by a port.
-    there = DatabaseOutage(0, f"{socket_folder}/.s.PGSQL.5432")
+    database_outage = DatabaseOutage(0, f"{socket_folder}/.s.PGSQL.5432")
     host = str(cluster.addresses.host)
-    with there.relayed(host) as port:
+    with database_outage.relayed(host) as port:
         database = f"postgresql://postgres@{host}:{port}/{name}"
-        made_there = Quay(cluster, folder, database, made, companion_image())
+        made_there = ClusterInstallation(
+            cluster, folder, database, made, companion_image()
+        )
         try:
             made_there.install()
             yield made_there
@@ -65,18 +74,20 @@ def quay(cluster: DevCluster, postgres_server: str) -> Iterator[Quay]:
             made_there.remove()
 
 
-def customer_of(quay: Quay) -> Customer:
+def customer_of(deployment: ClusterInstallation) -> Customer:
     team = f"team {secrets.token_hex(4)}"
-    organization = quay.leyden("org", "create", team)["organization_id"]
+    organization = deployment.leyden("org", "create", team)["organization_id"]
     words = ("--organization", organization, "--name", "all")
-    key = quay.leyden("key", "create", *words)["api_key"]
-    return Customer(quay, organization, key)
+    key = deployment.leyden("key", "create", *words)["api_key"]
+    return Customer(deployment, organization, key)
 
 
-def test_a_node_is_created_reached_and_kept_through_an_upgrade(quay: Quay) -> None:
-    customer = customer_of(quay)
-    with quays.receiver(quay.host) as (url, taken):
-        settings = {**SETTINGS, "whitelist": [quay.host], "webhook": url}
+def test_a_node_is_created_reached_and_kept_through_an_upgrade(
+    deployment: ClusterInstallation,
+) -> None:
+    customer = customer_of(deployment)
+    with quays.receiver(deployment.host) as (url, taken):
+        settings = {**SETTINGS, "whitelist": [deployment.host], "webhook": url}
         node = customer.create("harbour light", {**settings, "listen": False})
         customer.is_(node, "waiting_init")
         until("its webhook", lambda: taken)
@@ -85,79 +96,82 @@ def test_a_node_is_created_reached_and_kept_through_an_upgrade(quay: Quay) -> No
         chain = customer.call("GET", f"/{node}/cert")["tls_cert"]
         authority = base64.b64decode(chain).decode()
         name = customer.item(node)["api_endpoint"]
-        port = quay.node_port()
+        port = deployment.node_port()
 
         def from_outside() -> str:
             """Ask by each machine's port, which keeps the caller's address."""
             found = {
-                quays.state(quay.machine_address(number), port, name, authority)
+                quays.state(deployment.machine_address(number), port, name, authority)
                 for number in (1, 2)
             }
             return " ".join(sorted(found))
 
         until("an answer", lambda: from_outside() == '{"state":"NON_EXISTING"}')
         # Within the cluster a machine stands in for this host: nobody is let in.
-        hidden = quay.cluster.get("service", "leyden-gateway", "-n", quay.name)
+        hidden = deployment.cluster.get(
+            "service", "leyden-gateway", "-n", deployment.name
+        )
         refused = quays.state(hidden["spec"]["clusterIP"], 443, name, authority)
         assert refused.startswith("refused")
 
-        [pod] = quay.cluster.get("pods", "-n", quay.nodes)["items"]
-        before = {each["metadata"]["uid"] for each in quay.pods()}
-        with Traffic(lambda: asked(customer)) as traffic:
-            quay.helm("upgrade", *("--set", "settings.log_level=debug"))
-            until("the end of those before", lambda: len(quay.pods("api")) == 2)
+        [pod] = deployment.cluster.get("pods", "-n", deployment.nodes)["items"]
+        before = {each["metadata"]["uid"] for each in deployment.pods()}
+        with Traffic(lambda: order_channel(customer)) as traffic:
+            deployment.helm("upgrade", *("--set", "settings.log_level=debug"))
+            until("the end of those before", lambda: len(deployment.pods("api")) == 2)
         assert traffic.wrong == [], f"of {traffic.asked}"
         assert traffic.asked > 100
-        assert not {each["metadata"]["uid"] for each in quay.pods("api")} & before
-        [after] = quay.cluster.get("pods", "-n", quay.nodes)["items"]
+        assert not {each["metadata"]["uid"] for each in deployment.pods("api")} & before
+        [after] = deployment.cluster.get("pods", "-n", deployment.nodes)["items"]
         assert after["metadata"]["uid"] == pod["metadata"]["uid"]
         assert customer.item(node)["status"] == "waiting_init"
 
-        quay.helm("upgrade", "--set", "gateway.drainSeconds=5")
+        deployment.helm("upgrade", "--set", "gateway.drainSeconds=5")
         until("an answer", lambda: from_outside() == '{"state":"NON_EXISTING"}')
         customer.call("DELETE", f"/{node}")
         until(
-            "its end", lambda: not quay.cluster.get("pods", "-n", quay.nodes)["items"]
+            "its end",
+            lambda: not deployment.cluster.get("pods", "-n", deployment.nodes)["items"],
         )
 
 
 async def test_a_peer_connects_to_a_node_through_its_port_of_the_gateways(
-    quay: Quay,
+    deployment: ClusterInstallation,
 ) -> None:
-    customer = customer_of(quay)
-    settings = {**SETTINGS, "whitelist": [quay.host], "listen": True}
+    customer = customer_of(deployment)
+    settings = {**SETTINGS, "whitelist": [deployment.host], "listen": True}
     node = customer.create("shore light", settings)
     customer.is_(node, "waiting_init")
     item = customer.item(node)
     host, _, port = item["peer_address"].rpartition(":")
     assert host == quays.PEER_HOST
-    peer_port = quay.node_port(f"peer-{port}")
+    peer_port = deployment.node_port(f"peer-{port}")
     chain = customer.call("GET", f"/{node}/cert")["tls_cert"]
-    authority, rest = base64.b64decode(chain).decode(), quay.node_port()
-    at = quay.machine_address(1)
+    authority, rest = base64.b64decode(chain).decode(), deployment.node_port()
+    at = deployment.machine_address(1)
     whom = (at, rest, item["api_endpoint"], authority)
     until("its gateway", lambda: quays.state(*whom) == '{"state":"NON_EXISTING"}')
     key = Owner(*whom).make_wallet()
     for number in (1, 2):
-        machine = quay.machine_address(number)
-        assert await noise.is_answered(machine, peer_port, key, source=quay.host)
+        machine = deployment.machine_address(number)
+        assert await noise.is_answered(machine, peer_port, key, source=deployment.host)
     # The port is this node's: to whoever looks for another one it says nothing.
     stranger = generate_private_key(SECP256K1()).public_key()
     other = stranger.public_bytes(Encoding.X962, PublicFormat.CompressedPoint).hex()
-    assert not await noise.is_answered(at, peer_port, other, source=quay.host)
+    assert not await noise.is_answered(at, peer_port, other, source=deployment.host)
     customer.call("DELETE", f"/{node}")
 
 
 @pytest.mark.parametrize("component", ["api", "worker", "gateway"])
 def test_whatever_of_it_is_killed_nodes_live_on_and_what_was_answered_is_done(
-    quay: Quay, component: str
+    deployment: ClusterInstallation, component: str
 ) -> None:
-    customer = customer_of(quay)
-    with quays.receiver(quay.host) as (url, taken):
+    customer = customer_of(deployment)
+    with quays.receiver(deployment.host) as (url, taken):
 
         def create(name: str) -> str:
             # There are fewer ports for peers than nodes.
-            settings = {**SETTINGS, "whitelist": [quay.host], "webhook": url}
+            settings = {**SETTINGS, "whitelist": [deployment.host], "webhook": url}
             settings["listen"] = False
             wish = {"network": "testnet", "type": "standard", "settings": settings}
             made = customer.insist("POST", body={**wish, "name": f"{component} {name}"})
@@ -169,11 +183,11 @@ def test_whatever_of_it_is_killed_nodes_live_on_and_what_was_answered_is_done(
         customer.insist("POST", f"/{starting}/stop")
         customer.is_(starting, "stopped")
         [lives_on] = lnds_of(f"node-{bystander.lower()}")
-        before = restarts(quay, component)
+        before = restarts(deployment, component)
         # What is answered before, in the middle of it, and not yet.
         creating = create("four")
         customer.insist("POST", f"/{stopping}/stop")
-        kill_all(quay, component)
+        kill_all(deployment, component)
         customer.insist("POST", f"/{starting}/start")
         last = create("five")
         wanted = {
@@ -183,17 +197,17 @@ def test_whatever_of_it_is_killed_nodes_live_on_and_what_was_answered_is_done(
         for node, status in wanted.items():
             customer.is_(node, status)
             assert len(lnds_of(f"node-{node.lower()}")) == (status != "stopped")
-        until("its start", lambda: restarts(quay, component) > before)
+        until("its start", lambda: restarts(deployment, component) > before)
         assert lnds_of(f"node-{bystander.lower()}") == [lives_on]
-        until("a route", lambda: answers_outside(quay, customer, last))
+        until("a route", lambda: answers_outside(deployment, customer, last))
         until("webhooks", lambda: len({each["id"] for each in taken}) >= 8)
         events = {each["id"]: each for each in taken}.values()
 
-        def told(node: str) -> list[str]:
+        def read_answer(node: str) -> list[str]:
             name = customer.item(node)["api_endpoint"]
             return [each["details"]["status"] for each in events if each["api"] == name]
 
-        assert {node: told(node) for node in wanted} == {
+        assert {node: read_answer(node) for node in wanted} == {
             bystander: ["waiting_init"],
             stopping: ["waiting_init", "stopped"],
             starting: ["waiting_init", "stopped", "waiting_init"],
@@ -202,23 +216,23 @@ def test_whatever_of_it_is_killed_nodes_live_on_and_what_was_answered_is_done(
         }
         for node in wanted:
             customer.insist("DELETE", f"/{node}")
-        pods = ("pods", "-n", quay.nodes)
-        until("their end", lambda: not quay.cluster.get(*pods)["items"])
+        pods = ("pods", "-n", deployment.nodes)
+        until("their end", lambda: not deployment.cluster.get(*pods)["items"])
 
 
-def kill_all(quay: Quay, component: str) -> None:
+def kill_all(deployment: ClusterInstallation, component: str) -> None:
     """Kill each process of all pods of a part of the platform."""
-    for each in quay.pods(component):
+    for each in deployment.pods(component):
         for pid in processes_of(each["metadata"]["name"]):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
 
-def restarts(quay: Quay, component: str) -> int:
+def restarts(deployment: ClusterInstallation, component: str) -> int:
     """Return how often containers of a part were started again, ready ones only."""
     found = [
         status
-        for each in quay.pods(component)
+        for each in deployment.pods(component)
         for status in each["status"]["containerStatuses"]
     ]
     if not all(each["ready"] for each in found):
@@ -226,35 +240,43 @@ def restarts(quay: Quay, component: str) -> int:
     return sum(each["restartCount"] for each in found)
 
 
-def answers_outside(quay: Quay, customer: Customer, node: str) -> bool:
+def answers_outside(
+    deployment: ClusterInstallation, customer: Customer, node: str
+) -> bool:
     """Return whether a node is reached by its name, at a machine's port."""
     authority = base64.b64decode(customer.insist("GET", f"/{node}/cert")["tls_cert"])
     name = customer.item(node)["api_endpoint"]
-    address = quay.machine_address(1)
-    said = quays.state(address, quay.node_port(), name, authority.decode())
+    address = deployment.machine_address(1)
+    said = quays.state(address, deployment.node_port(), name, authority.decode())
     return said == '{"state":"NON_EXISTING"}'
 
 
-def test_each_process_has_metrics(quay: Quay) -> None:
-    for pod in (*quay.pods("api"), *quay.pods("worker")):
+def test_each_process_has_metrics(deployment: ClusterInstallation) -> None:
+    for pod in (*deployment.pods("api"), *deployment.pods("worker")):
         name = pod["metadata"]["name"]
-        path = f"/api/v1/namespaces/{quay.name}/pods/http:{name}:9464/proxy/metrics"
-        assert "leyden_queue_lag_seconds" in quay.cluster.kubectl("get", "--raw", path)
+        path = (
+            f"/api/v1/namespaces/{deployment.name}/pods/http:{name}:9464/proxy/metrics"
+        )
+        assert "leyden_queue_lag_seconds" in deployment.cluster.kubectl(
+            "get", "--raw", path
+        )
 
 
-def test_the_doctor_finds_a_service_that_hides_who_calls(quay: Quay) -> None:
+def test_the_doctor_finds_a_service_that_hides_who_calls(
+    deployment: ClusterInstallation,
+) -> None:
     what = "gateways see their callers' addresses"
-    assert quay.examined()[what] == ""
+    assert deployment.examined()[what] == ""
     change = '{"spec": {"externalTrafficPolicy": "%s"}}'
-    service = ("patch", "service", "leyden-gateway", "-n", quay.name, "-p")
-    quay.cluster.kubectl(*service, change % "Cluster")
+    service = ("patch", "service", "leyden-gateway", "-n", deployment.name, "-p")
+    deployment.cluster.kubectl(*service, change % "Cluster")
     try:
-        assert "externalTrafficPolicy: Local" in quay.examined()[what]
+        assert "externalTrafficPolicy: Local" in deployment.examined()[what]
     finally:
-        quay.cluster.kubectl(*service, change % "Local")
+        deployment.cluster.kubectl(*service, change % "Local")
 
 
-def asked(customer: Customer) -> str:
+def order_channel(customer: Customer) -> str:
     """Return why a request was not answered as it should be."""
     status, content = customer.ask("GET")
     return "" if status == 200 else f"{status} {content!r}"

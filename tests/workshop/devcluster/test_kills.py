@@ -17,7 +17,7 @@ from leyden.app.migration import migrate
 from leyden.base.settings import Settings
 from leyden.values import replace
 from tests.cluster import ensure_up
-from tests.workshop.devcluster import quay as quays
+from tests.workshop.devcluster import cluster_installation as quays
 from tests.workshop.devcluster.api_proxy import ApiProxy, Moment, proxied
 from tests.workshop.devcluster.clusters import DevCluster, lnds_of
 from tests.workshop.devcluster.served import Served
@@ -94,7 +94,7 @@ async def lives(
     customer = served.customer()
     namespace = served.given.kubernetes_namespace
 
-    def there(kind: str) -> list[Any]:
+    def is_reached(kind: str) -> list[Any]:
         return list(cluster.get(kind, "--namespace", namespace)["items"])
 
     with quays.receiver("127.0.0.1") as (url, taken):
@@ -102,23 +102,23 @@ async def lives(
         blows.pod = f"node-{node.lower()}"
         proxy.strike = blows.strike
         await customer.is_(node, "waiting_init")
-        [claim] = [each["metadata"]["uid"] for each in there("pvc")]
+        [claim] = [each["metadata"]["uid"] for each in is_reached("pvc")]
         for verb, status in (("stop", "stopped"), ("start", "waiting_init")):
             await customer.call("POST", f"/{node}/{verb}")
             await customer.is_(node, status)
             assert len(lnds_of(blows.pod)) == (verb == "start")
-        assert [each["metadata"]["uid"] for each in there("pvc")] == [claim]
+        assert [each["metadata"]["uid"] for each in is_reached("pvc")] == [claim]
         assert await customer.state(node) == {"state": "NON_EXISTING"}
         await customer.call("DELETE", f"/{node}")
         async with asyncio.timeout(240):
             # The last blow is struck a moment after the last object is gone.
-            while any(map(there, ("pods", "pvc", "secrets", "services"))) or (
+            while any(map(is_reached, ("pods", "pvc", "secrets", "services"))) or (
                 blows.struck,
                 blows.seen,
             ) != (blows.calls, LIFE):
                 await asyncio.sleep(0.2)
-        told = {each["id"]: each["details"]["status"] for each in taken}
-    assert list(told.values()) == ["waiting_init", "stopped", "waiting_init"]
+        expected = {each["id"]: each["details"]["status"] for each in taken}
+    assert list(expected.values()) == ["waiting_init", "stopped", "waiting_init"]
     assert "Traceback" not in served.said()
 
 

@@ -17,7 +17,7 @@ from leyden.base.settings import Settings
 from leyden.values import replace
 from leyden_workshop.devcluster import namespaces
 from tests.metrics import unknown_nodes
-from tests.workshop.devcluster import quay as quays
+from tests.workshop.devcluster import cluster_installation as quays
 from tests.workshop.devcluster.clusters import DevCluster, lnds_of
 from tests.workshop.devcluster.test_platform import (
     Shore,
@@ -115,7 +115,7 @@ async def test_while_a_machine_is_away_its_nodes_are_as_they_were(
             await customer.is_(node, "waiting_init", within_s=PATIENCE_S)
             assert not unknown_nodes()
             assert len(lnds_of(name)) == 1
-            told = {each["id"]: each["details"]["status"] for each in taken}
-    assert set(told.values()) == {"waiting_init"}
+            expected = {each["id"]: each["details"]["status"] for each in taken}
+    assert set(expected.values()) == {"waiting_init"}
     free(shore.cluster, namespace)
     shore.cluster.kubectl("delete", "namespace", namespace, "--wait=false")

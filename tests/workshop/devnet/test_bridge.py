@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leyden.base.rules.times import utc_now
-from leyden.customer.claim.bridge import Node, bridged
+from leyden.customer.claim.bridge import GrpcNode, bridged
 from leyden.nodes.certificates.self_signed import ensure_certificate
 
 
@@ -22,10 +22,10 @@ def lamp(tmp_path: Path) -> Path:
 async def test_what_is_said_arrives_under_the_name_of_the_node(
     lamp: Path, tmp_path: Path
 ) -> None:
-    asked: list[str | None] = []
+    request: list[str | None] = []
     far = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     far.load_cert_chain(lamp, lamp.with_suffix(".key"))
-    far.sni_callback = lambda _, name, __: asked.append(name)
+    far.sni_callback = lambda _, name, __: request.append(name)
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write((await reader.readline()).upper())
@@ -33,7 +33,7 @@ async def test_what_is_said_arrives_under_the_name_of_the_node(
 
     server = await asyncio.start_server(echo, "127.0.0.1", 0, ssl=far)
     port = server.sockets[0].getsockname()[1]
-    node = Node(host="127.0.0.1", port=port, name="localhost", authority=lamp)
+    node = GrpcNode(host="127.0.0.1", port=port, name="localhost", authority=lamp)
     async with server, bridged(node, tmp_path) as bridge:
         near = ssl.create_default_context(cafile=bridge.certificate)
         host, _, to = bridge.address.rpartition(":")
@@ -41,11 +41,11 @@ async def test_what_is_said_arrives_under_the_name_of_the_node(
         writer.write(b"ahoy\n")
         assert await reader.read() == b"AHOY\n"
         writer.close()
-    assert asked == ["localhost"]
+    assert request == ["localhost"]
 
 
 async def test_a_node_that_is_away_hangs_up(lamp: Path, tmp_path: Path) -> None:
-    node = Node(host="127.0.0.1", port=9, name="localhost", authority=lamp)
+    node = GrpcNode(host="127.0.0.1", port=9, name="localhost", authority=lamp)
     async with bridged(node, tmp_path) as bridge:
         near = ssl.create_default_context(cafile=bridge.certificate)
         host, _, to = bridge.address.rpartition(":")
@@ -68,7 +68,7 @@ def test_who_is_still_connected_at_its_end_leaves_no_line_behind(
 
         server = await asyncio.start_server(greet, "127.0.0.1", 0, ssl=far)
         port = server.sockets[0].getsockname()[1]
-        node = Node(host="127.0.0.1", port=port, name="localhost", authority=lamp)
+        node = GrpcNode(host="127.0.0.1", port=port, name="localhost", authority=lamp)
         async with server:
             async with bridged(node, tmp_path) as bridge:
                 near = ssl.create_default_context(cafile=bridge.certificate)

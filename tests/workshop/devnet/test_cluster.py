@@ -10,11 +10,13 @@ from leyden.base.settings import Settings
 from leyden.base.settings.private_chain import running_settings
 from leyden.errors import SetupError
 from leyden_workshop.devnet import access, cluster
-from leyden_workshop.devnet.places import Ports, access_for
+from leyden_workshop.devnet.layout import DaemonPorts, access_for
 from leyden_workshop.devnet.wiring import wired
 
-PORTS = Ports(btcd=1801, treasury_peer=1802, treasury_grpc=1803, treasury_rest=1804)
-IN_PODS = access.Cluster(
+PORTS = DaemonPorts(
+    btcd=1801, treasury_peer=1802, treasury_grpc=1803, treasury_rest=1804
+)
+IN_PODS = access.ClusterAccess(
     host="10.213.0.254",
     kubeconfig="/home/cluster/kubeconfig",
     namespace="leyden-nodes",
@@ -25,7 +27,7 @@ IN_PODS = access.Cluster(
 )
 
 
-def made(home: Path, pods: access.Cluster | None) -> access.Access:
+def made(home: Path, pods: access.ClusterAccess | None) -> access.ChainAccess:
     access.folder(home).mkdir(parents=True)
     found = access_for(home, "simnet", PORTS, cluster=pods)
     access.save(home, found)
@@ -42,7 +44,7 @@ def test_a_new_home_runs_nodes_where_it_is_told_to(tmp_path: Path) -> None:
     [(None, "local", "kubernetes"), (IN_PODS, "kubernetes", "local")],
 )
 def test_an_old_home_runs_them_where_it_did(
-    tmp_path: Path, pods: access.Cluster | None, before: str, other: str
+    tmp_path: Path, pods: access.ClusterAccess | None, before: str, other: str
 ) -> None:
     made(tmp_path, pods)
     assert cluster.check(tmp_path, "") == cluster.check(tmp_path, before) == before

@@ -13,7 +13,7 @@ from leyden.base import processes
 from leyden.errors import SetupError
 from leyden.nodes.certificates.self_signed import heal_certificate
 from leyden_workshop.devnet.configuration import configured
-from leyden_workshop.devnet.supervision import Keeper
+from leyden_workshop.devnet.supervision import SupervisingKeeper
 from tests.waiting import until
 
 _LIGHTHOUSE = """
@@ -64,26 +64,26 @@ def lighthouse(tmp_path: Path) -> Lighthouse:
 
 
 async def _end(lighthouse: Lighthouse) -> None:
-    if found := Keeper(lighthouse).running():
+    if found := SupervisingKeeper(lighthouse).running():
         await processes.stop(found, grace_s=0)
 
 
 async def test_a_daemon_is_started_once_and_found_again(lighthouse: Lighthouse) -> None:
-    first = await Keeper(lighthouse).ensure()
-    assert await Keeper(lighthouse).ensure() == first
+    first = await SupervisingKeeper(lighthouse).ensure()
+    assert await SupervisingKeeper(lighthouse).ensure() == first
     assert (lighthouse.starts, lighthouse.prepared, lighthouse.settled) == (1, 1, 2)
     await _end(lighthouse)
 
 
 async def test_another_configuration_starts_it_anew(lighthouse: Lighthouse) -> None:
-    first = await Keeper(lighthouse).ensure()
+    first = await SupervisingKeeper(lighthouse).ensure()
     lighthouse.colour = "red"
-    second = await Keeper(lighthouse).ensure()
+    second = await SupervisingKeeper(lighthouse).ensure()
     assert second != first
     assert not processes.alive(first)
-    [kept] = lighthouse.folder.glob("*.conf")
-    assert kept.read_text() == "[Application Options]\ncolour=red\n"
-    assert kept.stat().st_mode & 0o777 == 0o600
+    [stored] = lighthouse.folder.glob("*.conf")
+    assert stored.read_text() == "[Application Options]\ncolour=red\n"
+    assert stored.stat().st_mode & 0o777 == 0o600
     await _end(lighthouse)
 
 
@@ -92,19 +92,19 @@ async def test_one_that_does_not_start_is_told_with_its_last_words(
 ) -> None:
     (lighthouse.folder / "broken").touch()
     with pytest.raises(SetupError, match="did not start: the lamp is broken"):
-        await Keeper(lighthouse).ensure()
+        await SupervisingKeeper(lighthouse).ensure()
 
 
 async def test_a_port_in_use_is_told_with_the_setting(lighthouse: Lighthouse) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         lighthouse.ports = {"lighthouse_port": taken.getsockname()[1]}
         with pytest.raises(SetupError, match="choose another port with lighthouse_por"):
-            await Keeper(lighthouse).ensure()
+            await SupervisingKeeper(lighthouse).ensure()
     assert lighthouse.starts == 0
 
 
 async def test_it_is_started_again_whenever_it_ends(lighthouse: Lighthouse) -> None:
-    keeper = Keeper(lighthouse, first_wait_s=0.01, last_wait_s=0.05)
+    keeper = SupervisingKeeper(lighthouse, first_wait_s=0.01, last_wait_s=0.05)
     keeping = asyncio.create_task(keeper.keep())
     await until(lambda: lighthouse.settled == 1)
     (lighthouse.folder / "broken").touch()

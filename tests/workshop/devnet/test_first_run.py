@@ -117,7 +117,7 @@ async def test_scenarios_have_an_organization_of_their_own(platform: Platform) -
     found = await api_keys.authenticate(platform, account.api_key, now=platform.clock())
     assert found.organization_id == account.organization_id
     owner = await accounts.get_person(platform, team["dashboard_login"]["email"])
-    belongings = await platform.database.reader.people.belongs_to(owner.id)
+    belongings = await platform.database.reader.people.memberships(owner.id)
     assert [each.organization.name for each in belongings] == [
         first_run.TEAM,
         first_run.SCENARIOS,

@@ -72,7 +72,7 @@ def chain() -> ForgetfulChain:
     return chain
 
 
-def _kept(path: Path) -> list[str]:
+def _stored_lines(path: Path) -> list[str]:
     return [line.split()[1] for line in path.read_text().splitlines()]
 
 
@@ -85,7 +85,7 @@ async def test_new_blocks_are_kept_once_in_their_order(
     assert await journal.catch_up(chain) == 0
     chain.mine("winter")
     assert await Journal(path).catch_up(chain) == 1
-    assert _kept(path) == ["spring", "summer", "autumn", "winter"]
+    assert _stored_lines(path) == ["spring", "summer", "autumn", "winter"]
     assert path.stat().st_mode & 0o777 == 0o600
     assert not journal.empty
 
@@ -119,7 +119,7 @@ async def test_two_who_write_at_once_keep_each_block_once(
     path: Path, chain: ForgetfulChain
 ) -> None:
     await asyncio.gather(*(Journal(path).catch_up(chain) for _ in range(5)))
-    assert _kept(path) == ["spring", "summer", "autumn"]
+    assert _stored_lines(path) == ["spring", "summer", "autumn"]
 
 
 async def test_half_a_line_of_a_killed_writer_is_no_block(
@@ -132,4 +132,4 @@ async def test_half_a_line_of_a_killed_writer_is_no_block(
     journal = Journal(path)
     assert await journal.restore(chain) == 0
     assert await journal.catch_up(chain) == 1
-    assert _kept(path) == ["spring", "summer", "autumn", "winter"]
+    assert _stored_lines(path) == ["spring", "summer", "autumn", "winter"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from leyden.base import processes
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.errors import Malformed, SetupError
 from leyden.values import replace
 from leyden_workshop.devnet import access, actions
@@ -22,7 +22,7 @@ from leyden_workshop.devnet.chain import connected
 from leyden_workshop.devnet.network import stop
 from leyden_workshop.devnet.wallet import opened
 from tests.waiting import until
-from tests.workshop.devnet.conftest import Place
+from tests.workshop.devnet.conftest import WorkshopHome
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(300)]
 TREASURY = 1_000_000_000
@@ -30,11 +30,11 @@ HARBOUR_DUES = 21_000
 
 
 async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
-    place_: Place,
+    workshop_home: WorkshopHome,
 ) -> None:
-    home = place_.home
+    home = workshop_home.home
     said: list[str] = []
-    await place_.network().start(said.append)
+    await workshop_home.network().start(said.append)
     assert [line.split(" (")[0] for line in said] == [
         "btcd is up",
         "treasury is up",
@@ -55,7 +55,7 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
     # A second start finds what runs.
     before = _running(home)
     said.clear()
-    await place_.network().start(said.append)
+    await workshop_home.network().start(said.append)
     assert _running(home) == before
     assert [line.split(" (")[0] for line in said] == ["btcd runs", "treasury runs"]
 
@@ -65,7 +65,7 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
     height = await actions.mine(home, 3)
     assert height == FIRST_BLOCKS + 10
     await _kill_all(home)
-    await place_.network().start()
+    await workshop_home.network().start()
     status = await actions.status(home)
     assert status["height"] == height
     assert status["lnds"][0]["balance_sats"] == TREASURY + HARBOUR_DUES
@@ -76,11 +76,11 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
         file.write_bytes(b"walrus" * 100)
     for file in (access.folder(home) / "btcd/data").rglob("CURRENT"):
         file.write_bytes(b"walrus")
-    await place_.network().start()
+    await workshop_home.network().start()
     assert (await actions.status(home))["height"] == height
 
     # An old chain gets a fresh block, for lnd waits for one.
-    await place_.network(fresh_s=-3600.0).start()
+    await workshop_home.network(fresh_s=-3600.0).start()
     assert (await actions.status(home))["height"] == height + 1
 
     # Down leaves nothing running, and tells so the second time.
@@ -92,12 +92,12 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
 
 
 async def test_daemons_that_die_are_started_again_while_supervised(
-    place_: Place,
+    workshop_home: WorkshopHome,
 ) -> None:
-    network = place_.network()
+    network = workshop_home.network()
     await network.start()
     keeping = asyncio.create_task(network.supervise())
-    home = place_.home
+    home = workshop_home.home
     before = _running(home)
     await actions.mine(home, 2)
     await _kill_all(home)
@@ -113,11 +113,11 @@ async def test_daemons_that_die_are_started_again_while_supervised(
     assert not set(after) & set(before)
 
     # What someone else mined is kept by whoever supervises.
-    kept = actions.journal(home).read_text().count("\n")
+    stored = actions.journal(home).read_text().count("\n")
     async with asyncio.timeout(60):
         async with connected(access.load(home).btcd) as chain:
             await chain.mine(1)
-        while actions.journal(home).read_text().count("\n") != kept + 1:
+        while actions.journal(home).read_text().count("\n") != stored + 1:
             await asyncio.sleep(0.05)
 
     # Ending the supervision ends no daemon.
@@ -126,9 +126,9 @@ async def test_daemons_that_die_are_started_again_while_supervised(
     assert _running(home) == after
 
 
-async def test_the_commands_mine_fund_and_look(place_: Place) -> None:
-    home = place_.home
-    await place_.network().start()
+async def test_the_commands_mine_fund_and_look(workshop_home: WorkshopHome) -> None:
+    home = workshop_home.home
+    await workshop_home.network().start()
     assert _dev(home, "mine", "2") == {"height": FIRST_BLOCKS + 8}
     for kind in ("TAPROOT_PUBKEY", "WITNESS_PUBKEY_HASH", "NESTED_PUBKEY_HASH"):
         async with opened(access.load(home).lnds["treasury"]) as wallet:
@@ -158,15 +158,15 @@ async def test_the_commands_mine_fund_and_look(place_: Place) -> None:
 
 
 async def test_another_port_starts_the_daemons_anew_and_a_taken_one_is_told(
-    place_: Place,
+    workshop_home: WorkshopHome,
 ) -> None:
-    home = place_.home
-    network = place_.network()
+    home = workshop_home.home
+    network = workshop_home.network()
     await network.start()
     before = _running(home)
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ports = replace(place_.ports, treasury_rest=taken.getsockname()[1])
-        moved = dataclasses.replace(place_, ports=ports)  # noqa: TID251
+        ports = replace(workshop_home.ports, treasury_rest=taken.getsockname()[1])
+        moved = dataclasses.replace(workshop_home, ports=ports)  # noqa: TID251
         with pytest.raises(SetupError, match="devnet_treasury_rest_port"):
             await moved.network().start()
     await moved.network().start()
@@ -185,7 +185,7 @@ def _dev(home: Path, *words: str) -> Any:
     return json.loads(done.stdout)
 
 
-def _running(home: Path) -> list[Identity]:
+def _running(home: Path) -> list[ProcessIdentity]:
     found = (
         processes.holder(access.folder(home) / name / "claim")
         for name in ("btcd", "treasury")

@@ -13,14 +13,14 @@ from leyden.errors import Away, SetupError
 from leyden.nodes.wiring.home import only_one
 from leyden_workshop.cli.dev import dev
 from leyden_workshop.devnet import access, opening, overview, trading
-from leyden_workshop.devnet.places import AuctionPorts, Ports, access_for
+from leyden_workshop.devnet.layout import AuctionPorts, DaemonPorts, access_for
 from leyden_workshop.devnet.stock import missing_leases
 from tests.ports import free_port
 
-PORTS = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
+PORTS = DaemonPorts(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
 
 
-def a_home(folder: Path, ports: Ports = PORTS) -> Path:
+def a_home(folder: Path, ports: DaemonPorts = PORTS) -> Path:
     access.folder(folder).mkdir(parents=True)
     access.save(folder, access_for(folder, "simnet", ports))
     return folder
@@ -38,7 +38,7 @@ async def test_a_chain_without_a_market_says_so(tmp_path: Path) -> None:
 def a_market(folder: Path) -> Path:
     """Return a home with a market, none of whose daemons runs."""
     traders = AuctionPorts(**dict.fromkeys(AuctionPorts.__struct_fields__, 9))
-    return a_home(folder, Ports(btcd=9, auction=traders))
+    return a_home(folder, DaemonPorts(btcd=9, auction=traders))
 
 
 async def test_a_market_that_is_away_is_not_open(tmp_path: Path) -> None:
@@ -78,11 +78,13 @@ def test_status_has_the_market_s_line(
     monkeypatch.setenv("LEYDEN_API_PORT", str(free_port()))
     home = a_market(tmp_path)
     opening.save(home, "building poold", within_s=130)
-    told = CliRunner().invoke(leyden, ["status", "--json", "--home", str(home)])
-    assert json.loads(told.output)["market"] == "not open: the platform is not running"
+    printed = CliRunner().invoke(leyden, ["status", "--json", "--home", str(home)])
+    assert (
+        json.loads(printed.output)["market"] == "not open: the platform is not running"
+    )
     with only_one(settings.load({"LEYDEN_HOME": str(home)})):
-        told = CliRunner().invoke(leyden, ["status", "--json", "--home", str(home)])
-    assert json.loads(told.output)["market"] == (
+        printed = CliRunner().invoke(leyden, ["status", "--json", "--home", str(home)])
+    assert json.loads(printed.output)["market"] == (
         "not open: building poold; it opens in about 2 minutes"
     )
 
@@ -90,8 +92,8 @@ def test_status_has_the_market_s_line(
 @pytest.mark.usefixtures("logging_as_before")
 def test_status_shows_a_chain_that_does_not_run(tmp_path: Path) -> None:
     home = a_home(tmp_path)
-    told = CliRunner().invoke(dev, ["status", "--json", "--home", str(home)])
-    found = json.loads(told.output)
+    printed = CliRunner().invoke(dev, ["status", "--json", "--home", str(home)])
+    found = json.loads(printed.output)
     assert found["market"] == "left out"
     assert found["height"] is None
 

@@ -5,26 +5,26 @@ import os
 import click
 
 from leyden.base.cli.building import binary
-from leyden.base.cli.groups import Group, Listed
+from leyden.base.cli.groups import LazyCommand, LazyGroup
 from leyden.base.cli.output import as_json, print_json, print_rows
 from leyden.base.daemons import build as builds
 from leyden.base.daemons import catalogue
-from leyden.base.daemons.build import place
+from leyden.base.daemons.build import program_path
 from leyden.base.daemons.catalogue import Program, ToolSet
 
 _LAZY = {
-    "build": Listed(
+    "build": LazyCommand(
         "",
         "Build programs into the cache; without a name, build all of them.",
         "daemons-build",
     ),
-    "wheel": Listed(
+    "wheel": LazyCommand(
         "", "Pack built programs as a wheel, for machines without Go.", "daemons-wheel"
     ),
 }
 
 
-@click.group(cls=Group, lazy=_LAZY)
+@click.group(cls=LazyGroup, lazy=_LAZY)
 def daemons() -> None:
     """Build the programs that nodes and private chains run."""
 
@@ -59,7 +59,7 @@ def path(name: str) -> None:
 
 
 def _shown(tools: ToolSet, program: Program) -> dict[str, object]:
-    path = place(builds.default_cache(os.environ), tools, program)
+    path = program_path(builds.default_cache(os.environ), tools, program)
     built = path.exists()
     return {
         "name": program.name,

@@ -11,7 +11,7 @@ import click
 
 from leyden.app import migration
 from leyden.base import settings
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.files import write_private
 from leyden.customer.progress import waiting
 from leyden.nodes.wiring import authorities, cluster_keys, egress
@@ -39,7 +39,7 @@ def migrate() -> None:
         print(f"leyden: warning: {advice}", file=sys.stderr)
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def secrets() -> None:
     """Manage the keys that encrypt stored data."""
 

@@ -23,17 +23,17 @@ async def recognise(visit: Visit) -> None:
     """Identify the person and role; the second time, check them again."""
     visit.now = visit.platform.clock()
     found = await visit.identify()
-    whole = found is not None and found.session.whole
-    visit.somebody = found if whole else None
-    visit.half = None if found is None or whole else found.session
+    is_complete = found is not None and found.session.is_complete
+    visit.signed_in = found if is_complete else None
+    visit.pending_sign_in = None if found is None or is_complete else found.session
     visit.token = sign_in.form_token(
-        visit.platform, visit.cookies.session if whole else visit.guest
+        visit.platform, visit.cookies.session if is_complete else visit.guest
     )
     wanted = visit.path.get("organization_id")
-    visit.place = next(
+    visit.membership = next(
         (
             each
-            for each in (visit.somebody.belongs_to if visit.somebody else ())
+            for each in (visit.signed_in.memberships if visit.signed_in else ())
             if each.organization.id == wanted
         ),
         None,
@@ -64,19 +64,19 @@ def _came_from(headers: Headers) -> str:
 
 def is_stranger(page: Page, visit: Visit) -> bool:
     """Return whether nobody is signed in where somebody has to be."""
-    return page.needs is not Who.ANYONE and visit.somebody is None
+    return page.needs is not Who.ANYONE and visit.signed_in is None
 
 
 def check_may(page: Page, visit: Visit) -> None:
     """Raise NotFound for others' pages, and Forbidden for a missing right."""
-    if page.needs is Who.OPERATOR and not visit.who.is_operator:
+    if page.needs is Who.OPERATOR and not visit.user.is_operator:
         raise NotFound
     if not isinstance(page.needs, Right):
         return
-    if visit.place is None:
+    if visit.membership is None:
         raise NotFound
     if not visit.may(page.needs):
         raise Forbidden(
-            f"Your role, {visit.place.role}, can view this but not change it. Ask an "
-            "owner or admin for another role."
+            f"Your role, {visit.membership.role}, can view this but not change it. Ask "
+            "an owner or admin for another role."
         )

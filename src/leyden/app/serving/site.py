@@ -115,7 +115,7 @@ class Site:
         except Exception:
             log.exception("a page failed", extra={"path": scope["path"]})
             response = self._refusal(visit, LeydenError())
-        if visit.somebody is None and not visit.cookies.guest:
+        if visit.signed_in is None and not visit.cookies.guest:
             visit.cookies.set_guest(response, visit.guest)
         await response(scope, receive, send)
 
@@ -144,9 +144,9 @@ class Site:
             browser=headers.get("user-agent", ""),
             now=self._platform.clock(),
             token=sign_in.form_token(self._platform, guest),
-            somebody=None,
-            half=None,
-            place=None,
+            signed_in=None,
+            pending_sign_in=None,
+            membership=None,
         )
 
     async def _made(
@@ -155,8 +155,8 @@ class Site:
         """Identify the visitor, and make the page in its organization's turn."""
         await recognise(visit)
         self._count(visit)
-        if visit.place is not None:
-            await turns.begin(visit.place.organization.id)
+        if visit.membership is not None:
+            await turns.begin(visit.membership.organization.id)
         return await self._response(page, visit, scope, receive)
 
     def _count(self, visit: Visit) -> None:
@@ -165,8 +165,8 @@ class Site:
         People are counted together by the organization whose pages they ask for.
         """
         address = f"from {rate_limit_key(visit.address)}"
-        who = visit.somebody.person.id if visit.somebody else address
-        together = visit.place.organization.id if visit.place else who
+        who = visit.signed_in.person.id if visit.signed_in else address
+        together = visit.membership.organization.id if visit.membership else who
         self._requests.take(who, together, at_s=time.monotonic())
 
     async def _response(
@@ -178,7 +178,7 @@ class Site:
         check_may(page, visit)
         visit.query = Form.parse(scope["query_string"])
         if scope["method"] == "POST":
-            owner = visit.somebody.person.id if visit.somebody else None
+            owner = visit.signed_in.person.id if visit.signed_in else None
             if page.from_anywhere:  # what is sent, in whichever form, says nothing
                 await read_body(receive, _UNREAD, what="form")
             else:

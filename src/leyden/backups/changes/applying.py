@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from leyden.backups import copies
+from leyden.backups.backup_files import Programs
 from leyden.backups.changes import state
 from leyden.backups.changes.state import Base
-from leyden.backups.places import Programs
 from leyden.backups.store import changes
-from leyden.backups.store.changes import KEY, KEY_BYTES, Chain
+from leyden.backups.store.changes import KEY, KEY_BYTES, ChangeChain
 from leyden.backups.store.objects import Objects, objects
 from leyden.backups.store.store import Snapshot, Store
 from leyden.base.settings import Settings
@@ -22,7 +22,7 @@ _AT_ONCE: Final = 8
 
 
 async def apply(
-    store: Store, snapshot: Snapshot, database: Path, *, chain: Chain
+    store: Store, snapshot: Snapshot, database: Path, *, chain: ChangeChain
 ) -> datetime | None:
     """Apply later changes to a backup's database; return the time of the last one.
 
@@ -30,7 +30,7 @@ async def apply(
     """
     if (base := state.base_of(snapshot.tags)) is None:
         return None
-    with contextlib.closing(changes.Target(database)) as target:
+    with contextlib.closing(changes.ChangeTarget(database)) as target:
         async for content in _contents(objects(store.access), chain, base):
             await asyncio.to_thread(target.apply, content)
     if not (until := target.made):
@@ -41,7 +41,7 @@ async def apply(
 
 
 async def check(
-    store: Store, snapshot: Snapshot, settings: Settings, *, chain: Chain | None
+    store: Store, snapshot: Snapshot, settings: Settings, *, chain: ChangeChain | None
 ) -> int:
     """Read and decrypt each object that a restore would apply; return their number.
 
@@ -63,7 +63,7 @@ async def check(
 
 async def chain_of(
     store: Store, snapshot: Snapshot, programs: Programs, *, identity: str, work: Path
-) -> Chain | None:
+) -> ChangeChain | None:
     """Return the chain that follows a backup; the recovery key decrypts its key."""
     if (base := state.base_of(snapshot.tags)) is None:
         return None
@@ -72,7 +72,7 @@ async def chain_of(
         raise SetupError(f"changes/{base.chain}/{KEY} is missing in the store. {_SKIP}")
     path = work / KEY
     await asyncio.to_thread(path.write_bytes, sealed)
-    found = Chain(await programs.age.decrypt(path, identity))
+    found = ChangeChain(await programs.age.decrypt(path, identity))
     path.unlink()
     if found.name != base.chain or len(found.key) != KEY_BYTES:
         raise SetupError(f"changes/{base.chain}/{KEY} was replaced. {_SKIP}")
@@ -81,10 +81,10 @@ async def chain_of(
 
 async def prune(store: Store, settings: Settings) -> None:
     """Delete changes from before the second to last backup."""
-    kept = [state.base_of(each.tags) for each in (await store.snapshots())[-2:]]
-    bases = {base.chain: base.number for base in reversed(kept) if base is not None}
-    place = objects(store.access)
-    names = await place.names("")
+    bases_ = [state.base_of(each.tags) for each in (await store.snapshots())[-2:]]
+    bases = {base.chain: base.number for base in reversed(bases_) if base is not None}
+    objects_ = objects(store.access)
+    names = await objects_.names("")
     # Read after the names, as a chain may have begun meanwhile: whose key is in the
     # store is in the state already.
     growing = state.read(settings)
@@ -94,7 +94,7 @@ async def prune(store: Store, settings: Settings) -> None:
         if growing is not None and chain == growing.chain and chain not in bases:
             continue
         if chain not in bases or (number is not None and number <= bases[chain]):
-            await place.delete(name)
+            await objects_.delete(name)
 
 
 _SKIP: Final = (
@@ -103,15 +103,17 @@ _SKIP: Final = (
 )
 
 
-def _missing(chain: Chain, number: int) -> SetupError:
+def _missing(chain: ChangeChain, number: int) -> SetupError:
     return SetupError(
         f"changes/{chain.object_name(number)} is missing in the store. {_SKIP}"
     )
 
 
-async def _contents(place: Objects, chain: Chain, base: Base) -> AsyncIterator[bytes]:
+async def _contents(
+    objects_: Objects, chain: ChangeChain, base: Base
+) -> AsyncIterator[bytes]:
     """Yield the contents of all objects after a base, in order, without a gap."""
-    names = await place.names(f"{chain.name}/")
+    names = await objects_.names(f"{chain.name}/")
     if f"{chain.name}/{KEY}" not in names:
         raise SetupError(f"changes/{chain.name}/{KEY} is missing in the store. {_SKIP}")
     numbers = map(changes.number_of, names)
@@ -122,7 +124,7 @@ async def _contents(place: Objects, chain: Chain, base: Base) -> AsyncIterator[b
     for at in range(0, len(wanted), _AT_ONCE):
         some = wanted[at : at + _AT_ONCE]
         fetched = await asyncio.gather(
-            *(place.get(chain.object_name(number)) for number in some)
+            *(objects_.get(chain.object_name(number)) for number in some)
         )
         for number, sealed in zip(some, fetched, strict=True):
             if sealed is None:

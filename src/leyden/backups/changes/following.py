@@ -24,14 +24,14 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from leyden.backups import places
+from leyden.backups import backup_files
+from leyden.backups.backup_files import Programs
 from leyden.backups.changes import outbox, state
-from leyden.backups.changes.outbox import Outbox, Waiting
+from leyden.backups.changes.outbox import Outbox, WaitingChange
 from leyden.backups.changes.state import Following
-from leyden.backups.changes.wal import Change, Place, Wal
-from leyden.backups.places import Programs
+from leyden.backups.changes.wal import Wal, WalChange, WalPosition
 from leyden.backups.store import changes
-from leyden.backups.store.changes import KEY, Chain
+from leyden.backups.store.changes import KEY, ChangeChain
 from leyden.backups.store.objects import Objects, objects
 from leyden.base import processes
 from leyden.base.database.urls import sqlite_path
@@ -42,7 +42,7 @@ from leyden.values import replace
 _T = TypeVar("_T")
 _EVERY_S: Final = 1.0
 _LONG: Final = 1_000  # pages in the WAL; then it is restarted
-_MOST_WAITING: Final = 1 << 26  # bytes that wait for a slow store
+_MAX_WAITING: Final = 1 << 26  # bytes that wait for a slow store
 _AGAIN_S: Final = 30.0
 _LAST_WORDS_S: Final = 5.0
 
@@ -85,15 +85,15 @@ class Follower:
         on_progress: Callable[[Following], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
         every_s: float = _EVERY_S,
-        most_waiting: int = _MOST_WAITING,
+        max_waiting: int = _MAX_WAITING,
     ) -> None:
         self._given = settings
         self._programs = programs
-        self._told = on_progress
+        self._on_progress = on_progress
         self._clock = clock
         self._every_s = every_s
-        self._most_waiting = most_waiting
-        self._objects: Objects = objects(places.store(settings, programs).access)
+        self._max_waiting = max_waiting
+        self._objects: Objects = objects(backup_files.store(settings, programs).access)
         # Its own thread: reading continues while other threads wait for the store.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="changes")
         self._stopping = asyncio.Event()
@@ -119,7 +119,7 @@ class Follower:
         """Request the end."""
         self._stopping.set()
 
-    async def _chain(self) -> tuple[Wal | None, Chain | None]:
+    async def _chain(self) -> tuple[Wal | None, ChangeChain | None]:
         """Continue the last chain, or begin one; return None while the store fails."""
         try:
             if (chain := state.read_key(self._given, chain=self._state.chain)) and (
@@ -132,7 +132,7 @@ class Follower:
             await self._pause(_AGAIN_S)
             return None, None
 
-    async def _resumed(self, chain: Chain) -> Wal | None:
+    async def _resumed(self, chain: ChangeChain) -> Wal | None:
         names = await self._objects.names(f"{chain.name}/")
         if f"{chain.name}/{KEY}" not in names:
             return None
@@ -152,17 +152,17 @@ class Follower:
         self._state = replace(self._state, settled="")
         return wal
 
-    async def _begun(self) -> tuple[Wal, Chain]:
+    async def _begun(self) -> tuple[Wal, ChangeChain]:
         chain = changes.new_chain()
         sealed = await self._programs.age.encrypt(
-            chain.key, places.recipients(self._given)
+            chain.key, backup_files.recipients(self._given)
         )
         fresh = replace(
             self._state,
             chain=chain.name,
             number=0,
             seen=0.0,
-            place=Place(),
+            place=WalPosition(),
             settled="",
             secrets="",
             trouble="",
@@ -173,11 +173,11 @@ class Follower:
         state.save_key(self._given, chain)
         secrets = self._secrets()
         async with self._opened() as wal:
-            self._state = replace(fresh, place=wal.place, secrets=secrets)
+            self._state = replace(fresh, place=wal.position, secrets=secrets)
             state.save(self._given, self._state, lasting=True)
         return wal, chain
 
-    async def _follow(self, wal: Wal, chain: Chain) -> None:
+    async def _follow(self, wal: Wal, chain: ChangeChain) -> None:
         """Read and send until the chain ends."""
         self._number = self._state.number
         self._read_at = self._clock()
@@ -201,21 +201,21 @@ class Follower:
             await asyncio.gather(sending, return_exceptions=True)
             self._tell()
 
-    async def _read(self, wal: Wal, chain: Chain) -> bool:
+    async def _read(self, wal: Wal, chain: ChangeChain) -> bool:
         """Read new commits; return whether the chain continues."""
         at = self._clock()
         found = [await self._in_thread(wal.read)]
-        places_ = [wal.place]
+        positions = [wal.position]
         if wal.length >= _LONG:
             found.append(await self._in_thread(wal.fold))
-            places_.append(wal.place)
+            positions.append(wal.position)
         # If the keys were replaced meanwhile, no backup has the new ones yet.
         if self._secrets() != self._state.secrets:
             return False
-        for change, place in zip(found, places_, strict=True):
+        for change, position in zip(found, positions, strict=True):
             if change is not None:
-                await self._seal(chain, change, place, at)
-        if self._outbox.size > self._most_waiting:
+                await self._seal(chain, change, position, at)
+        if self._outbox.size > self._max_waiting:
             self._tell(trouble="the store is too slow: a new chain begins")
             return False
         self._read_at = at
@@ -223,22 +223,22 @@ class Follower:
             self._tell(until=at)
         return True
 
-    async def _end(self, wal: Wal, chain: Chain) -> None:
+    async def _end(self, wal: Wal, chain: ChangeChain) -> None:
         """Send the last changes, and store the database's identity after them."""
         at = self._clock()
         change, settled = await self._in_thread(wal.settle)
         if self._secrets() != self._state.secrets:
             return
         if change is not None:
-            await self._seal(chain, change, wal.place, at)
+            await self._seal(chain, change, wal.position, at)
         self._read_at = at
         await self._outbox.until_empty(_LAST_WORDS_S)
         if settled:
-            self._state = replace(self._state, place=wal.place, settled=settled)
+            self._state = replace(self._state, place=wal.position, settled=settled)
             state.save(self._given, self._state, lasting=True)
 
     async def _seal(
-        self, chain: Chain, change: Change, place: Place, at: float
+        self, chain: ChangeChain, change: WalChange, position: WalPosition, at: float
     ) -> None:
         """Encrypt a change, and queue it for sending."""
         first = self._number + 1
@@ -246,20 +246,20 @@ class Follower:
         self._number += len(sealed)
         self._outbox.add(
             [
-                Waiting(
+                WaitingChange(
                     number=number,
                     name=changes.object_name(chain.name, number),
                     sealed=content,
-                    place=place if number == self._number else None,
+                    position=position if number == self._number else None,
                 )
                 for number, content in enumerate(sealed, start=first)
             ]
         )
 
-    def _has_arrived(self, sent: Waiting) -> None:
-        if sent.place is not None:
+    def _has_arrived(self, sent: WaitingChange) -> None:
+        if sent.position is not None:
             self._state = replace(
-                self._state, number=sent.number, place=sent.place, trouble=""
+                self._state, number=sent.number, place=sent.position, trouble=""
             )
             state.save(self._given, self._state, lasting=True)
         if self._outbox.is_empty:
@@ -278,7 +278,7 @@ class Follower:
             self._saved = self._clock()
             with contextlib.suppress(OSError):
                 state.save(self._given, self._state, lasting=False)
-        self._told(self._state)
+        self._on_progress(self._state)
 
     @contextlib.asynccontextmanager
     async def _opened(self) -> AsyncIterator[Wal]:
@@ -306,7 +306,9 @@ class Follower:
         return await loop.run_in_executor(self._thread, step)
 
 
-def _sealed(chain: Chain, change: Change, first: int, at: float) -> list[bytes]:
+def _sealed(
+    chain: ChangeChain, change: WalChange, first: int, at: float
+) -> list[bytes]:
     parts = changes.pack(
         change.pages, page_size=change.page_size, length=change.length, made=at
     )

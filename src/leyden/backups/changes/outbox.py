@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from leyden.backups.changes.wal import Place
+from leyden.backups.changes.wal import WalPosition
 from leyden.backups.store.objects import Objects
 from leyden.errors import LeydenError, SetupError
 from leyden.values import Struct
@@ -15,13 +15,13 @@ _SLOW_S: Final = 60.0
 _AGAIN_S: Final = (1.0, 30.0)
 
 
-class Waiting(Struct, frozen=True, kw_only=True):
+class WaitingChange(Struct, frozen=True, kw_only=True):
     """An object that is not in the store yet."""
 
     number: int
     name: str
     sealed: bytes
-    place: Place | None  # after it; None in the middle of a commit
+    position: WalPosition | None  # after it; None in the middle of a commit
 
 
 class Outbox:
@@ -31,14 +31,14 @@ class Outbox:
         self,
         objects: Objects,
         *,
-        arrived: Callable[[Waiting], None],
+        arrived: Callable[[WaitingChange], None],
         trouble: Callable[[str], None],
     ) -> None:
         """Call `arrived` for each stored object, `trouble` while the store fails."""
         self._objects = objects
         self._arrived = arrived
         self._trouble = trouble
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[WaitingChange] = deque()
         self._filled = asyncio.Event()
         self._empty = asyncio.Event()
 
@@ -52,7 +52,7 @@ class Outbox:
         """Whether the store has everything."""
         return not self._waiting
 
-    def add(self, new: list[Waiting]) -> None:
+    def add(self, new: list[WaitingChange]) -> None:
         """Queue objects for sending."""
         self._waiting.extend(new)
         self._filled.set()

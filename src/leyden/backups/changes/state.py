@@ -12,9 +12,9 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from leyden.backups import places
-from leyden.backups.changes.wal import Place
-from leyden.backups.store.changes import KEY_BYTES, Chain
+from leyden.backups import backup_files
+from leyden.backups.changes.wal import WalPosition
+from leyden.backups.store.changes import KEY_BYTES, ChangeChain
 from leyden.base.database.urls import is_sqlite
 from leyden.base.files import write_private
 from leyden.base.settings import Settings
@@ -44,7 +44,7 @@ class Following(Struct, frozen=True, kw_only=True):
 
     chain: str
     number: int = 0  # the last object that was read back from the store
-    place: Place = Place()
+    place: WalPosition = WalPosition()
     settled: str = ""  # the database's identity at the end of the chain, if known
     secrets: str = ""  # a digest of the sealing keys that the chain began with
     began: float = 0.0  # when the following process started
@@ -55,7 +55,7 @@ class Following(Struct, frozen=True, kw_only=True):
 
 def folder(settings: Settings) -> Path:
     """Return the folder of changes in the home."""
-    return places.folder(settings) / "changes"
+    return backup_files.folder(settings) / "changes"
 
 
 def is_wanted(settings: Settings) -> bool:
@@ -63,7 +63,7 @@ def is_wanted(settings: Settings) -> bool:
     return (
         settings.backup_changes
         and is_sqlite(settings.database)
-        and places.is_ready(settings)
+        and backup_files.is_ready(settings)
     )
 
 
@@ -98,16 +98,16 @@ def base_of(tags: tuple[str, ...]) -> Base | None:
     return None
 
 
-def read_key(settings: Settings, *, chain: str) -> Chain | None:
+def read_key(settings: Settings, *, chain: str) -> ChangeChain | None:
     """Return a chain of this home with its key; None if the key is of another chain."""
     try:
-        found = Chain((folder(settings) / "key").read_bytes())
+        found = ChangeChain((folder(settings) / "key").read_bytes())
     except FileNotFoundError:
         return None
     return found if found.name == chain and len(found.key) == KEY_BYTES else None
 
 
-def save_key(settings: Settings, chain: Chain) -> None:
+def save_key(settings: Settings, chain: ChangeChain) -> None:
     """Write the key of a new chain."""
     write_private(folder(settings) / "key", chain.key)
 

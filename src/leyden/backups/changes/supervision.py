@@ -12,7 +12,7 @@ from typing import Final, cast
 import msgspec
 from prometheus_client import Gauge
 
-from leyden.backups import places
+from leyden.backups import backup_files
 from leyden.backups.changes import state
 from leyden.backups.changes.state import Following
 from leyden.base.platform import Platform
@@ -32,7 +32,7 @@ _LAG: Final = Gauge(
 log = logging.getLogger(__name__)
 
 
-class Changes:
+class ChangesProcess:
     """Keeps one process running that follows the database."""
 
     def __init__(self, platform: Platform) -> None:
@@ -51,7 +51,7 @@ class Changes:
             if not state.is_wanted(self._given):
                 await asyncio.sleep(_CHECK_EVERY_S)
                 continue
-            await places.programs(os.environ)  # built at their first use
+            await backup_files.programs(os.environ)  # built at their first use
             began = time.monotonic()
             code = await self._run()
             if time.monotonic() - began > _LASTED_S:

@@ -27,7 +27,7 @@ _BUSY_S: Final = 0.25
 _TICK_S: Final = 0.02  # longer than the resolution of file systems' timestamps
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class WalPosition(Struct, frozen=True, kw_only=True):
     """A position in the WAL: its generation, a frame, and the frame's checksum."""
 
     salt: str = ""
@@ -35,7 +35,7 @@ class Place(Struct, frozen=True, kw_only=True):
     sum: str = ""
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class WalChange(Struct, frozen=True, kw_only=True):
     """The pages changed by some commits, and the database's size afterwards."""
 
     page_size: int
@@ -57,36 +57,36 @@ class Wal:
         self._files = WalFiles(path)
         self._turn = os.open(turns_path(path), os.O_RDWR | os.O_CREAT, 0o600)
         index = self._files.index()
-        self.place = self._place(index)
+        self.position = self._position(index)
 
-    def resume(self, place: Place, settled: str = "") -> bool:
+    def resume(self, position: WalPosition, settled: str = "") -> bool:
         """Continue from an earlier position; return False if pages were missed.
 
         With the value that `settle` returned there, the WAL may have restarted since.
         """
         index = self._files.index()
-        if place.salt != index.salt and settled == self._identity():
-            self.place = Place()  # everything in the WAL is newer
+        if position.salt != index.salt and settled == self._identity():
+            self.position = WalPosition()  # everything in the WAL is newer
             return True
-        if place.salt != index.salt or place.frame > index.frames:
+        if position.salt != index.salt or position.frame > index.frames:
             return False
-        if self._files.sum_of(index, place.frame) != place.sum:
+        if self._files.sum_of(index, position.frame) != position.sum:
             return False
-        self.place = place
+        self.position = position
         return True
 
-    def read(self, *, most: int = 1 << 62) -> Change | None:
+    def read(self, *, limit: int = 1 << 62) -> WalChange | None:
         """Return the changes since the last call; None if there are none.
 
-        If there are more than `most` bytes to read, read nothing.
+        If there are more than `limit` bytes to read, read nothing.
         """
         _begin(self._next)
         index = self._files.index()
-        change = self._change(index, most=most)
+        change = self._change(index, limit=limit)
         if change is not None:
             self._reading.execute("COMMIT")
             self._reading, self._next = self._next, self._reading
-            self.place = self._place(index)
+            self.position = self._position(index)
             return change if change.pages else None
         self._next.execute("COMMIT")
         return None
@@ -103,7 +103,7 @@ class Wal:
         """The number of pages in the WAL since it was restarted."""
         return self._files.index().frames
 
-    def fold(self) -> Change | None:
+    def fold(self) -> WalChange | None:
         """Restart the WAL; return the changes until then.
 
         Return without restarting it if others are writing for long.
@@ -111,10 +111,10 @@ class Wal:
         with self._moved() as (change, is_all):
             if is_all:
                 # A reader that starts now does not need the WAL.
-                self.read(most=0)
+                self.read(limit=0)
         return change
 
-    def settle(self) -> tuple[Change | None, str]:
+    def settle(self) -> tuple[WalChange | None, str]:
         """Checkpoint all pages; return the changes until then.
 
         Also return a value that identifies the database file until the next checkpoint;
@@ -127,13 +127,13 @@ class Wal:
             return change, self._identity()
 
     @contextlib.contextmanager
-    def _moved(self) -> Iterator[tuple[Change | None, bool]]:
+    def _moved(self) -> Iterator[tuple[WalChange | None, bool]]:
         """Read and checkpoint all pages while writers wait; yield if that worked."""
         self._folding.execute("PRAGMA wal_checkpoint(PASSIVE)")
         with self._alone() as alone:
-            change = self.read(most=_AT_ONCE) if alone else None
+            change = self.read(limit=_AT_ONCE) if alone else None
             index = self._files.index()
-            if not alone or self.place != self._place(index):
+            if not alone or self.position != self._position(index):
                 yield change, False
                 return
             checkpoint = self._folding.execute(
@@ -163,18 +163,18 @@ class Wal:
         finally:
             self._writing.execute("ROLLBACK")
 
-    def _change(self, index: Index, *, most: int) -> Change | None:
-        first = self.place.frame if index.salt == self.place.salt else 0
-        if index.size(first) > most:
+    def _change(self, index: Index, *, limit: int) -> WalChange | None:
+        first = self.position.frame if index.salt == self.position.salt else 0
+        if index.size(first) > limit:
             return None
-        return Change(
+        return WalChange(
             page_size=index.page_size,
             length=index.length,
             pages=self._files.pages(index, first),
         )
 
-    def _place(self, index: Index) -> Place:
-        return Place(
+    def _position(self, index: Index) -> WalPosition:
+        return WalPosition(
             salt=index.salt,
             frame=index.frames,
             sum=self._files.sum_of(index, index.frames),

@@ -9,19 +9,19 @@ from typing import Any
 
 import click
 
-from leyden.backups import checking, drilling, places, review, running
+from leyden.backups import backup_files, checking, drilling, review, running
+from leyden.backups.backup_files import Programs
 from leyden.backups.changes import following
-from leyden.backups.places import Programs
 from leyden.backups.store import recovery
 from leyden.backups.store.recovery import RecoveryKey
-from leyden.backups.wiring import backup_setup, restore_place, restored, restoring
+from leyden.backups.wiring import backup_setup, restore_target, restored, restoring
 from leyden.backups.wiring.restored import Restored
 from leyden.base import settings
 from leyden.base.cli.building import building
 from leyden.base.cli.database import on_platform
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import as_json, operator, print_json, print_list, print_one
-from leyden.base.daemons.progress import State, Step
+from leyden.base.daemons.progress import BuildState, BuildStep
 from leyden.base.platform import Platform
 from leyden.base.rules.times import to_iso
 from leyden.nodes.wiring.home import only_one
@@ -35,7 +35,7 @@ _KEY = click.option(
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def backup() -> None:
     """Back up the installation, verify backups, and restore one."""
 
@@ -117,7 +117,7 @@ def list_(*, as_json: bool) -> None:
     programs = _programs()
 
     async def found(platform: Platform) -> list[dict[str, Any]]:
-        store = places.store(platform.settings, programs)
+        store = backup_files.store(platform.settings, programs)
         return [
             {
                 "backup": each.id[:8],
@@ -232,7 +232,7 @@ def restore(
         raise click.UsageError("--key: name the file of the recovery key")
     if key_file is not None:
         key = recovery.read(key_file)
-        restore_place.refuse_occupied(given)  # before anything is built
+        restore_target.refuse_occupied(given)  # before anything is built
         found = asyncio.run(
             restoring.restore(
                 given,
@@ -256,11 +256,11 @@ def restore(
 def _programs() -> Programs:
     with building() as progress:
 
-        def quieter(step: Step) -> None:
-            if step.state is not State.READY:
+        def quieter(step: BuildStep) -> None:
+            if step.state is not BuildState.READY:
                 progress(step)
 
-        return asyncio.run(places.programs(os.environ, progress=quieter))
+        return asyncio.run(backup_files.programs(os.environ, progress=quieter))
 
 
 def _key(path: Path | None) -> RecoveryKey | None:

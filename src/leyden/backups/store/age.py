@@ -18,7 +18,7 @@ _RECIPIENT: Final = re.compile(r"age1[0-9a-z]{58}")
 IDENTITY: Final = re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]{58}")
 
 
-class Identity(Struct, frozen=True):
+class AgeIdentity(Struct, frozen=True):
     """The key that opens, and the recipient that belongs to it."""
 
     text: str
@@ -33,7 +33,7 @@ class Age(Struct, frozen=True, kw_only=True):
     age: Path
     keygen: Path
 
-    async def new_identity(self) -> Identity:
+    async def new_identity(self) -> AgeIdentity:
         """Create a key."""
         printed = await call(
             [self.keygen],
@@ -46,7 +46,7 @@ class Age(Struct, frozen=True, kw_only=True):
             raise SetupError("create a key: age-keygen printed none")
         return await self.identity(found[0])
 
-    async def identity(self, text: str) -> Identity:
+    async def identity(self, text: str) -> AgeIdentity:
         """Return an identity with its recipient."""
         printed = await call(
             [self.keygen, "-y"],
@@ -54,7 +54,7 @@ class Age(Struct, frozen=True, kw_only=True):
             doing="read the recovery key",
             deadline_s=_DEADLINE_S,
         )
-        return Identity(text, printed.decode().strip())
+        return AgeIdentity(text, printed.decode().strip())
 
     async def encrypt(self, content: bytes, recipients: Sequence[str]) -> bytes:
         """Encrypt for each of these recipients."""

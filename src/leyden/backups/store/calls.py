@@ -23,8 +23,8 @@ _HARMLESS: Final = (
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy"),
     *("no_proxy", "AWS_DEFAULT_REGION", "AWS_REGION"),
 )
-_MOST_SAID: Final = 600
-_MOST_READ: Final = 1 << 20
+_MAX_SAID: Final = 600
+_MAX_READ: Final = 1 << 20
 # What restic says beside what is wrong: its progress, and advice for its own users.
 _NOISE: Final = re.compile(
     r"$|\[\d|\d+ / |using temporary cache|created new cache|create exclusive lock"
@@ -91,7 +91,7 @@ async def call(
             complaints=complaints,
             deadline_s=deadline_s,
         )
-        said = _essence(os.pread(complaints, _MOST_READ, 0))
+        said = _essence(os.pread(complaints, _MAX_READ, 0))
     finally:
         os.close(complaints)
     if code is None:
@@ -145,5 +145,5 @@ async def _run(
 def _essence(output: bytes) -> str:
     """Return what a program said is wrong, on one line."""
     lines = (line.strip() for line in output.decode(errors="replace").splitlines())
-    told = "; ".join(dict.fromkeys(line for line in lines if not _NOISE.match(line)))
-    return told if len(told) <= _MOST_SAID else f"{told[:_MOST_SAID]}..."
+    message = "; ".join(dict.fromkeys(line for line in lines if not _NOISE.match(line)))
+    return message if len(message) <= _MAX_SAID else f"{message[:_MAX_SAID]}..."

@@ -30,7 +30,7 @@ _DIGITS: Final = 10
 _PART: Final = 1 << 25  # bytes of pages in one object
 
 
-class Pages(Struct, frozen=True, kw_only=True):
+class PagesHeader(Struct, frozen=True, kw_only=True):
     """What an object begins with: which pages it has, and of what moment."""
 
     made: float
@@ -40,7 +40,7 @@ class Pages(Struct, frozen=True, kw_only=True):
     whole: bool  # without those that follow it there is only a half of a commit
 
 
-class Chain(Struct, frozen=True):
+class ChangeChain(Struct, frozen=True):
     """The key of a chain."""
 
     key: bytes
@@ -73,9 +73,9 @@ class Chain(Struct, frozen=True):
             raise SetupError(f"changes/{name} is damaged") from None
 
 
-def new_chain() -> Chain:
+def new_chain() -> ChangeChain:
     """Create a chain."""
-    return Chain(os.urandom(KEY_BYTES))
+    return ChangeChain(os.urandom(KEY_BYTES))
 
 
 def object_name(chain: str, number: int) -> str:
@@ -94,35 +94,37 @@ def pack(
 ) -> Iterator[bytes]:
     """Yield the contents of the objects for some pages: mostly one."""
     numbers = sorted(pages)
-    most = max(1, _PART // page_size)
-    for at in range(0, len(numbers), most):
-        part = numbers[at : at + most]
+    per_object = max(1, _PART // page_size)
+    for at in range(0, len(numbers), per_object):
+        part = numbers[at : at + per_object]
         head = msgspec.json.encode(
-            Pages(
+            PagesHeader(
                 made=made,
                 page_size=page_size,
                 length=length,
                 numbers=part,
-                whole=at + most >= len(numbers),
+                whole=at + per_object >= len(numbers),
             )
         )
         body = zlib.compress(b"".join(pages[each] for each in part), _QUICKLY)
         yield _HEAD.pack(len(head)) + head + body
 
 
-def unpack(content: bytes) -> tuple[Pages, bytes]:
+def unpack(content: bytes) -> tuple[PagesHeader, bytes]:
     """Return which pages an object has, and the pages."""
     (size,) = _HEAD.unpack_from(content)
-    head = msgspec.json.decode(content[_HEAD.size : _HEAD.size + size], type=Pages)
+    head = msgspec.json.decode(
+        content[_HEAD.size : _HEAD.size + size], type=PagesHeader
+    )
     return head, zlib.decompress(content[_HEAD.size + size :])
 
 
-class Target:
+class ChangeTarget:
     """A closed database that changes are applied to, all of a commit or nothing."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("r+b")
-        self._commit: list[tuple[Pages, bytes]] = []
+        self._commit: list[tuple[PagesHeader, bytes]] = []
         self.made = 0.0  # of what moment the database is
 
     def apply(self, content: bytes) -> None:
@@ -139,7 +141,7 @@ class Target:
         """Close the file."""
         self._file.close()
 
-    def _write(self, head: Pages, pages: bytes) -> None:
+    def _write(self, head: PagesHeader, pages: bytes) -> None:
         size, view = head.page_size, memoryview(pages)
         begin = 0
         for at, number in enumerate(head.numbers, start=1):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from leyden.backups.store.s3 import S3
-from leyden.backups.store.store import Access, shown
+from leyden.backups.store.store import StoreAccess, shown
 from leyden.base.files import write_private
 from leyden.errors import SetupError
 
@@ -34,9 +34,9 @@ class Objects(Protocol):
         """Delete an object; no-op if there is none."""
 
 
-def objects(access: Access) -> Objects:
+def objects(access: StoreAccess) -> Objects:
     """Return the objects of a store; raise SetupError for one that keeps none."""
-    if found := _S3.fullmatch(access.place):
+    if found := _S3.fullmatch(access.location):
         scheme, host, bucket, prefix = found.groups()
         return S3(
             url=f"{scheme or 'https'}://{host}/{bucket}",
@@ -44,12 +44,12 @@ def objects(access: Access) -> Objects:
             key_id=access.s3_key_id,
             secret=access.s3_secret,
         )
-    if ":" in access.place.partition("/")[0]:
+    if ":" in access.location.partition("/")[0]:
         raise SetupError(
-            f"backup_store: {shown(access.place)} keeps no changes between backups: "
+            f"backup_store: {shown(access.location)} keeps no changes between backups: "
             "use a folder or an S3-compatible store, or lower backup_every_s"
         )
-    return Folder(Path(access.place) / FOLDER)
+    return Folder(Path(access.location) / FOLDER)
 
 
 class Folder:

@@ -14,7 +14,7 @@ from leyden.errors import SetupError
 from leyden.values import Struct, hiding
 
 _FIELD: Final = re.compile(r"#\s*(store|password|installation):\s*(\S.*?)\s*")
-_MOST: Final = 1 << 16
+_LIMIT: Final = 1 << 16
 
 
 class RecoveryKey(Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ def read(path: Path) -> RecoveryKey:
     """Read a recovery key; raise SetupError if something is missing in it."""
     try:
         with path.open("rb") as file:
-            lines = file.read(_MOST).decode(errors="replace").splitlines()
+            lines = file.read(_LIMIT).decode(errors="replace").splitlines()
     except OSError as error:
         raise SetupError(f"{path}: {error.strerror}") from None
     found = [_FIELD.fullmatch(line.strip()) for line in lines]

@@ -47,10 +47,10 @@ class S3(Struct, frozen=True, kw_only=True):
         found: list[str] = []
         query = {"list-type": "2", "prefix": self._key(prefix)}
         while True:
-            told = ET.fromstring(await self._call("GET", "", query=query) or b"")  # noqa: S314
-            space = told.tag.removesuffix("ListBucketResult")
-            found += [each.text or "" for each in told.iter(f"{space}Key")]
-            more = told.findtext(f"{space}NextContinuationToken")
+            listing = ET.fromstring(await self._call("GET", "", query=query) or b"")  # noqa: S314
+            space = listing.tag.removesuffix("ListBucketResult")
+            found += [each.text or "" for each in listing.iter(f"{space}Key")]
+            more = listing.findtext(f"{space}NextContinuationToken")
             if not more:
                 return [name.removeprefix(self._key("")) for name in found]
             query["continuation-token"] = more

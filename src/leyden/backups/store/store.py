@@ -31,10 +31,10 @@ class Locked(SetupError):
     """The store is in use by another backup."""
 
 
-class Access(Struct, frozen=True, kw_only=True):
+class StoreAccess(Struct, frozen=True, kw_only=True):
     """The way to a store."""
 
-    place: str
+    location: str
     password: str
     s3_key_id: str = ""
     s3_secret: str = ""
@@ -65,7 +65,7 @@ class Store(Struct, frozen=True, kw_only=True):
     """A restic repository."""
 
     restic: Path
-    access: Access
+    access: StoreAccess
 
     async def create(self) -> None:
         """Create the repository; raise SetupError where there is one already."""
@@ -85,11 +85,11 @@ class Store(Struct, frozen=True, kw_only=True):
             # By one that was killed, mostly: of another one the lock stays.
             await self._run("unlock", doing="unlock the store")
             printed = await self._run("backup", *words, doing="back up")
-        told: dict[str, Any] = msgspec.json.decode(printed.splitlines()[-1])
+        summary: dict[str, Any] = msgspec.json.decode(printed.splitlines()[-1])
         return Added(
-            id=told["snapshot_id"],
-            total_bytes=told["total_bytes_processed"],
-            added_bytes=told["data_added_packed"],
+            id=summary["snapshot_id"],
+            total_bytes=summary["total_bytes_processed"],
+            added_bytes=summary["data_added_packed"],
         )
 
     async def all_snapshots(self) -> list[Snapshot]:
@@ -117,7 +117,7 @@ class Store(Struct, frozen=True, kw_only=True):
         if not found or (wanted != "latest" and len(found) > 1):
             many = "more than one" if found else "no"
             raise SetupError(
-                f"there is {many} backup {wanted} in {shown(self.access.place)}; "
+                f"there is {many} backup {wanted} in {shown(self.access.location)}; "
                 "see `leyden backup list`"
             )
         return found[-1]
@@ -151,19 +151,19 @@ class Store(Struct, frozen=True, kw_only=True):
     ) -> bytes:
         access = self.access
         with contextlib.ExitStack() as stack:
-            place = stack.enter_context(secret(access.place))
+            location_file = stack.enter_context(secret(access.location))
             password = stack.enter_context(secret(access.password))
             keys = stack.enter_context(_s3_keys(access))
             try:
                 return await call(
                     [
-                        *(self.restic, "--repository-file", place.path),
+                        *(self.restic, "--repository-file", location_file.path),
                         *("--password-file", password.path, "--no-cache"),
                         *("--retry-lock", _WAIT_FOR_LOCK, *words),
                     ],
-                    doing=f"{shown(access.place)}: {doing}",
+                    doing=f"{shown(access.location)}: {doing}",
                     deadline_s=min(access.deadline_s, within_s),
-                    secrets=[place, password, *keys],
+                    secrets=[location_file, password, *keys],
                     env={"AWS_SHARED_CREDENTIALS_FILE": keys[0].path} if keys else {},
                 )
             except Failed as error:
@@ -171,7 +171,7 @@ class Store(Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def _s3_keys(access: Access) -> Iterator[list[Secret]]:
+def _s3_keys(access: StoreAccess) -> Iterator[list[Secret]]:
     if not access.s3_key_id:
         yield []
         return
@@ -184,14 +184,14 @@ def _s3_keys(access: Access) -> Iterator[list[Secret]]:
         yield [file]
 
 
-def _explained(error: Failed, access: Access) -> SetupError:
-    place = shown(access.place)
+def _explained(error: Failed, access: StoreAccess) -> SetupError:
+    location = shown(access.location)
     known = {
-        _ABSENT: f"there is no store of backups in {place}; `leyden backup init` "
+        _ABSENT: f"there is no store of backups in {location}; `leyden backup init` "
         "creates it",
-        _WRONG_PASSWORD: f"the password does not open {place}: it is of another "
+        _WRONG_PASSWORD: f"the password does not open {location}: it is of another "
         "store, or the store's keys are damaged",
-        _LOCKED: f"{place} is in use by another backup; try again later",
+        _LOCKED: f"{location} is in use by another backup; try again later",
     }
     kind = Locked if error.code == _LOCKED else SetupError
     return kind(f"backup_store: {known.get(error.code, error.message)}")
@@ -202,31 +202,31 @@ def of_kind(snapshots: Iterable[Snapshot], kind: str) -> list[Snapshot]:
     return [each for each in snapshots if kind in each.tags]
 
 
-def _snapshot(told: dict[str, Any]) -> Snapshot:
+def _snapshot(fields: dict[str, Any]) -> Snapshot:
     return Snapshot(
-        id=told["id"],
-        made=datetime.fromisoformat(told["time"]),
-        host=told["hostname"],
-        folder=told["paths"][0],
-        tags=tuple(told.get("tags") or ()),
+        id=fields["id"],
+        made=datetime.fromisoformat(fields["time"]),
+        host=fields["hostname"],
+        folder=fields["paths"][0],
+        tags=tuple(fields.get("tags") or ()),
     )
 
 
-def shown(place: str) -> str:
+def shown(location: str) -> str:
     """Return the place of a store without a password in it."""
-    return _USERINFO.sub("://", place)
+    return _USERINFO.sub("://", location)
 
 
-def check_place(place: str) -> str:
+def check_location(location: str) -> str:
     """Return the place of a store as restic takes it; raise SetupError if it is none.
 
     A folder is named absolutely, as programs are called in other folders.
     """
-    if _USERINFO.search(place):
+    if _USERINFO.search(location):
         raise SetupError(
             "backup_store: must not hold a name and a password; set backup_s3_key_id "
             "and backup_s3_secret"
         )
-    if re.match(r"(s3|b2|azure|gs|rest|sftp|swift|rclone):", place):
-        return place
-    return str(Path(place).expanduser().absolute())
+    if re.match(r"(s3|b2|azure|gs|rest|sftp|swift|rclone):", location):
+        return location
+    return str(Path(location).expanduser().absolute())

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden.backups import places
+from leyden.backups import backup_files
+from leyden.backups.backup_files import Programs
 from leyden.backups.keys import installation_id
-from leyden.backups.places import Programs
 from leyden.backups.store.age import check_recipient
 from leyden.backups.store.recovery import RecoveryKey
 from leyden.backups.store.store import Store, shown
@@ -17,7 +17,7 @@ from leyden.errors import SetupError
 from leyden.values import Struct
 
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_MOST: Final = 1 << 16  # of a recovery key
+_LIMIT: Final = 1 << 16  # of a recovery key
 
 
 class SetUp(Struct, frozen=True, kw_only=True):
@@ -40,23 +40,23 @@ async def set_up(
     lacks the identity.
     """
     settings = platform.settings
-    places.store(settings, programs, password="-")  # noqa: S106  are the settings right?
+    backup_files.store(settings, programs, password="-")  # noqa: S106  are the settings right?
     whose = [check_recipient(each) for each in recipients]
-    with places.setting_up(settings):
-        if places.is_ready(settings):
+    with backup_files.setting_up(settings):
+        if backup_files.is_ready(settings):
             raise SetupError(
                 f"backups of {settings.home_path} are already set up: "
-                f"{places.folder(settings)} has the store's password; move it away to "
-                "start with another store"
+                f"{backup_files.folder(settings)} has the store's password; move it "
+                "away to start with another store"
             )
         identity = ""
         if not whose:
             made = await programs.age.new_identity()
             identity, whose = made.text, [made.recipient]
-        password, again = places.begin(settings)
-        store = places.store(settings, programs, password=password)
+        password, again = backup_files.begin(settings)
+        store = backup_files.store(settings, programs, password=password)
         key = RecoveryKey(
-            store=store.access.place,
+            store=store.access.location,
             password=password,
             installation=installation_id(platform.sealer),
             identity=identity,
@@ -65,13 +65,13 @@ async def set_up(
         try:
             # Before the store: one whose password nobody has is of no use.
             write_private(recovery_key, key.text())
-            places.save_recipients(settings, whose)
+            backup_files.save_recipients(settings, whose)
             await _create(store, again=again)
         except BaseException:
             os.unlink(recovery_key)  # noqa: PTH108  a file of ours, and we stop
             raise
-        places.finish(settings)
-        return SetUp(store=shown(store.access.place))
+        backup_files.finish(settings)
+        return SetUp(store=shown(store.access.location))
 
 
 async def _create(store: Store, *, again: bool) -> None:
@@ -110,5 +110,5 @@ def _is_left(path: Path, password: str) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        content = file.read(_MOST)
+        content = file.read(_LIMIT)
     return not content or f"# password: {password}\n".encode() in content

@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from leyden.backups import channel_copies, keys, postgres, review
+from leyden.backups.backup_files import Programs
 from leyden.backups.changes import applying
 from leyden.backups.fetching import Fetched, facts_differ, fetch, open_keys
 from leyden.backups.keys import Bundle
-from leyden.backups.places import Programs
 from leyden.backups.store import store as stores
 from leyden.backups.store.recovery import RecoveryKey
-from leyden.backups.store.store import CHANNELS, TAG, Access, Store, of_kind
+from leyden.backups.store.store import CHANNELS, TAG, Store, StoreAccess, of_kind
 from leyden.backups.wiring import restored
-from leyden.backups.wiring.restore_place import (
+from leyden.backups.wiring.restore_target import (
     alone,
     folder_beside,
     refuse_occupied,
@@ -85,34 +85,34 @@ async def _restored(
     revoke_keys_as: str,
 ) -> Restored:
     try:
-        place = Store(restic=programs.restic, access=_access(settings, key, store))
-        stored = await place.all_snapshots()
-        chosen = place.choose(of_kind(stored, TAG), wanted)
+        source = Store(restic=programs.restic, access=_access(settings, key, store))
+        stored = await source.all_snapshots()
+        chosen = source.choose(of_kind(stored, TAG), wanted)
         # Of a name of its own: where we are killed, restic writes on for a while.
         work = Path(tempfile.mkdtemp(prefix="fetched-", dir=beside))
         async with written_back(work):
-            fetched = await fetch(place, chosen, work)
+            fetched = await fetch(source, chosen, work)
         _refuse_other(fetched, key, settings)
         bundle, ring = await open_keys(fetched, programs, key.identity)
         new = beside / restored.NEW
         new.mkdir(mode=0o700)
-        _put_files(bundle, new, settings, store=place.access.place)
+        _put_files(bundle, new, settings, store=source.access.location)
         url = _url(fetched, settings, new)
         await _put_database(fetched, settings, url)
         until = fetched.snapshot.made
         if wanted == "latest" and (
             chain := await applying.chain_of(
-                place, fetched.snapshot, programs, identity=key.identity, work=beside
+                source, fetched.snapshot, programs, identity=key.identity, work=beside
             )
         ):
             path = sqlite_path(url)
-            after = await applying.apply(place, fetched.snapshot, path, chain=chain)
+            after = await applying.apply(source, fetched.snapshot, path, chain=chain)
             until = after or until
         found = await _prepare(
             fetched, url, ring, until=until, revoke_keys_as=revoke_keys_as
         )
         await channel_copies.add_newest(
-            place,
+            source,
             of_kind(stored, CHANNELS),
             url,
             beside / "channels",
@@ -130,9 +130,9 @@ async def _restored(
     return found
 
 
-def _access(settings: Settings, key: RecoveryKey, store: str) -> Access:
-    return Access(
-        place=stores.check_place(store or settings.backup_store or key.store),
+def _access(settings: Settings, key: RecoveryKey, store: str) -> StoreAccess:
+    return StoreAccess(
+        location=stores.check_location(store or settings.backup_store or key.store),
         password=key.password,
         s3_key_id=settings.backup_s3_key_id,
         s3_secret=settings.backup_s3_secret,
@@ -141,17 +141,17 @@ def _access(settings: Settings, key: RecoveryKey, store: str) -> Access:
 
 
 def _refuse_other(fetched: Fetched, key: RecoveryKey, settings: Settings) -> None:
-    told = fetched.manifest
-    if told.installation != key.installation:
+    manifest = fetched.manifest
+    if manifest.installation != key.installation:
         raise SetupError(
             f"backup {fetched.snapshot.id[:8]} belongs to installation "
-            f"{told.installation}, but the recovery key to {key.installation}; choose "
-            "a backup of that installation"
+            f"{manifest.installation}, but the recovery key to {key.installation}; "
+            "choose a backup of that installation"
         )
-    if told.schema > schema_check.newest():
+    if manifest.schema > schema_check.newest():
         raise SetupError(
-            f"this version does not know the backup's schema {told.schema}, from "
-            f"Leyden {told.leyden}; install that version, or a newer one"
+            f"this version does not know the backup's schema {manifest.schema}, from "
+            f"Leyden {manifest.leyden}; install that version, or a newer one"
         )
     if fetched.is_sqlite != is_sqlite(settings.database):
         wanted = "SQLite" if fetched.is_sqlite else "PostgreSQL"

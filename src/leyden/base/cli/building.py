@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 
 from leyden.base.daemons import build as builds
-from leyden.base.daemons.progress import Progress, State, Step
+from leyden.base.daemons.progress import BuildState, BuildStep, Progress
 
 _MIB = 1 << 20
 _A_SECOND = 1.0
@@ -35,8 +35,8 @@ def binary(name: str, version: str | None = None) -> Path:
     cache = builds.default_cache(os.environ)
     with building() as progress:
 
-        def quieter(step: Step) -> None:
-            if step.state is not State.READY:
+        def quieter(step: BuildStep) -> None:
+            if step.state is not BuildState.READY:
                 progress(step)
 
         return asyncio.run(builds.binary(name, version, cache=cache, progress=quieter))
@@ -46,9 +46,9 @@ class _Lines:
     """The latest step of each program, with a clock for unfinished ones."""
 
     def __init__(self) -> None:
-        self._steps: dict[str, tuple[Step, float]] = {}
+        self._steps: dict[str, tuple[BuildStep, float]] = {}
 
-    def take(self, step: Step) -> None:
+    def take(self, step: BuildStep) -> None:
         self._steps[step.program] = (step, time.monotonic())
 
     def __rich__(self) -> Table:
@@ -58,18 +58,18 @@ class _Lines:
         return table
 
 
-def _line(step: Step, *, going_on_s: float = 0.0) -> str:
+def _line(step: BuildStep, *, going_on_s: float = 0.0) -> str:
     size = f"{step.size / _MIB:.0f} MB"
     match step.state:
-        case State.WAITING:
+        case BuildState.WAITING:
             said = "another process is building it; waiting"
-        case State.FETCHING:
+        case BuildState.FETCHING:
             said = "fetching the source code"
-        case State.BUILDING:
+        case BuildState.BUILDING:
             said = "building"
-        case State.BUILT:
+        case BuildState.BUILT:
             return f"{step.program:<18} built in {step.seconds:.0f} s, {size}"
-        case State.READY:
+        case BuildState.READY:
             return f"{step.program:<18} ready, {size}"
     clock = f" ({going_on_s:.0f} s)" if going_on_s >= _A_SECOND else ""
     return f"{step.program:<18} {said}{clock}"

@@ -14,7 +14,7 @@ _HELP = "Profile to use; see `leyden profile`. Works before or after COMMAND."
 _GIVEN = "leyden.profile"
 
 
-class Listed(NamedTuple):
+class LazyCommand(NamedTuple):
     """A command that is imported once it is used: its module, and what lists say."""
 
     module: str  # "": only leyden-workshop has it
@@ -54,7 +54,7 @@ def _keep(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
         ctx.meta[_GIVEN] = value
 
 
-class Group(click.Group):
+class LazyGroup(click.Group):
     """Imports the commands of `lazy` once they are used, as click's LazyGroup does.
 
     Its help lists the full first sentence of each command; click would cut it.
@@ -64,7 +64,7 @@ class Group(click.Group):
     """
 
     def __init__(
-        self, *args: Any, lazy: Mapping[str, Listed] | None = None, **kwargs: Any
+        self, *args: Any, lazy: Mapping[str, LazyCommand] | None = None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self._lazy = lazy or {}

@@ -20,12 +20,12 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-def most_option(usual: int, largest: int) -> Callable[[_Command], _Command]:
+def limit_option(usual: int, largest: int) -> Callable[[_Command], _Command]:
     """Return the option that limits a list."""
     return click.option(
         "-n",
         "--most",
-        "most",
+        "limit",
         type=click.IntRange(1, largest),
         default=usual,
         show_default=True,

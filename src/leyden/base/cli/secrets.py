@@ -12,7 +12,7 @@ from leyden.errors import SetupError
 _MISSING = "{}: set {}, or name a file that contains it"
 
 
-def asked_for(
+def prompted(
     what: str, *, file: Path | None, variable: str, twice: bool = False
 ) -> str:
     """Return a secret from the file, else the variable, else a prompt.

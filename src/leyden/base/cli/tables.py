@@ -19,8 +19,8 @@ _GAP = "  "
 
 def room() -> int | None:
     """Return the terminal's width in columns; None without a terminal."""
-    seen = sys.stdout is not None and sys.stdout.isatty()
-    return shutil.get_terminal_size().columns if seen else None
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if is_terminal else None
 
 
 def drawn(
@@ -60,8 +60,8 @@ def _folded(text: str, room: int | None) -> list[str]:
 
 
 def _blocks(rows: Sequence[Row], room: int) -> Iterator[str]:
-    for place, row in enumerate(rows):
-        if place:
+    for index, row in enumerate(rows):
+        if index:
             yield ""
         yield from fields(row, room=room)
 

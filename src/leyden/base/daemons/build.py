@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from leyden.base.daemons import catalogue, packaged
 from leyden.base.daemons.catalogue import Program, ToolSet
-from leyden.base.daemons.progress import Progress, State, Step, quiet
+from leyden.base.daemons.progress import BuildState, BuildStep, Progress, quiet
 from leyden.errors import SetupError
 
 HOW: Final = (
@@ -64,7 +64,7 @@ async def binary(
     await build(
         [(tools, program)], cache=cache, environment=environment, progress=progress
     )
-    return place(cache, tools, program)
+    return program_path(cache, tools, program)
 
 
 async def build(
@@ -77,10 +77,10 @@ async def build(
     """Have the wanted programs that are missing built, in the given order."""
     missing = []
     for tools, program in wanted:
-        path = place(cache, tools, program)
+        path = program_path(cache, tools, program)
         if path.exists():
             size = path.stat().st_size
-            progress(Step(program=str(program), state=State.READY, size=size))
+            progress(BuildStep(program=str(program), state=BuildState.READY, size=size))
         else:
             missing.append((tools, program))
     if not missing:
@@ -97,7 +97,7 @@ async def build(
     )
 
 
-def place(cache: Path, tools: ToolSet, program: Program) -> Path:
+def program_path(cache: Path, tools: ToolSet, program: Program) -> Path:
     """Return the path of a program, whether it is built yet or not.
 
     One that was installed as a package is not built.

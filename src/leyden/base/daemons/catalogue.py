@@ -51,9 +51,9 @@ class ToolSet(Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """The build's cache key; changes with pins, tags and architecture."""
-        told = [_RECIPE, platform.system(), platform.machine(), *self.tags]
-        told += [f"{name}={value}" for name, value in sorted(self.stamps.items())]
-        digest = hashlib.sha256("\0".join(told).encode())
+        parts = [_RECIPE, platform.system(), platform.machine(), *self.tags]
+        parts += [f"{name}={value}" for name, value in sorted(self.stamps.items())]
+        digest = hashlib.sha256("\0".join(parts).encode())
         for file in sorted(self.folder.rglob("*")):
             if _is_built_from(file):
                 digest.update(b"\0" + file.name.encode() + b"\0" + file.read_bytes())

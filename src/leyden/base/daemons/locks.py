@@ -31,15 +31,15 @@ async def locked(
     except OSError as error:
         raise unwritable(path.parent, error) from None
     try:
-        told = False
+        has_told = False
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if not told:
+                if not has_told:
                     waiting()
-                    told = True
+                    has_told = True
                 await asyncio.sleep(_LOOK_AGAIN_S)
         yield file
     finally:

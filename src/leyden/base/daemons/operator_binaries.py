@@ -46,5 +46,5 @@ async def output(argv: Sequence[str], *, environment: Mapping[str, str]) -> str:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
-    told, _ = await process.communicate()
-    return told.decode(errors="replace")
+    printed, _ = await process.communicate()
+    return printed.decode(errors="replace")

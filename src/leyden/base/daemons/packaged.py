@@ -18,8 +18,8 @@ PACKAGE: Final = "leyden_daemons"
 def folder() -> Path | None:
     """Return where the package is installed; None if it is not."""
     found = importlib.util.find_spec(PACKAGE)
-    places = found.submodule_search_locations if found else None
-    return Path(places[0]) if places else None
+    folders = found.submodule_search_locations if found else None
+    return Path(folders[0]) if folders else None
 
 
 def find(tools: ToolSet, program: Program) -> Path | None:
@@ -27,10 +27,10 @@ def find(tools: ToolSet, program: Program) -> Path | None:
     where = folder()
     if where is None:
         return None
-    path = where / place(tools, program)
+    path = where / packaged_path(tools, program)
     return path if path.exists() else None
 
 
-def place(tools: ToolSet, program: Program) -> Path:
+def packaged_path(tools: ToolSet, program: Program) -> Path:
     """Return the place of a program in the package."""
     return Path(tools.key, "bin", program.name)

@@ -6,7 +6,7 @@ from enum import StrEnum, auto
 from leyden.values import Struct
 
 
-class State(StrEnum):
+class BuildState(StrEnum):
     """The build state of a program."""
 
     WAITING = auto()  # another process builds it at this moment
@@ -16,17 +16,17 @@ class State(StrEnum):
     READY = auto()  # it was there already
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class BuildStep(Struct, frozen=True, kw_only=True):
     """One progress line about one program."""
 
     program: str  # "lnd 0.20.2-beta"
-    state: State
+    state: BuildState
     seconds: float = 0.0
     size: int = 0  # bytes, once it is built
 
 
-Progress = Callable[[Step], None]
+Progress = Callable[[BuildStep], None]
 
 
-def quiet(_: Step) -> None:
+def quiet(_: BuildStep) -> None:
     """Ignore progress events."""

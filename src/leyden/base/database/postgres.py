@@ -27,12 +27,12 @@ from psycopg_pool import AsyncConnectionPool
 from leyden.base.database.commits import COMMIT
 from leyden.base.database.postgres_connections import (
     CONNECTING,
-    Connections,
+    PostgresConnections,
     WriteSlots,
 )
 from leyden.base.database.postgres_errors import translating
-from leyden.base.database.postgres_reads import PIPELINES, Reads
-from leyden.base.database.statements import Row, Statement, Step, Value, Wake
+from leyden.base.database.postgres_reads import PIPELINES, PostgresReads
+from leyden.base.database.statements import BatchStep, Row, Statement, Value, Wake
 from leyden.base.database.stores import Stores
 from leyden.base.rules.times import from_us
 
@@ -103,7 +103,7 @@ class _Statements:
             await cursor.executemany(statement.postgresql, values)
             return cursor.rowcount
 
-    async def batch(self, steps: Sequence[Step]) -> None:
+    async def batch(self, steps: Sequence[BatchStep]) -> None:
         with translating():
             for step in steps:
                 if not step.wakes:
@@ -150,7 +150,7 @@ class PostgresDatabase:
     ) -> None:
         self._url = url
         self._pool = pool
-        self._reads = Reads(pool)
+        self._reads = PostgresReads(pool)
         self._write_slots = WriteSlots(_POOL_SIZE - PIPELINES)
         self.reader = Stores(self._reads)
         self.edition = self._reads.edition
@@ -162,7 +162,7 @@ class PostgresDatabase:
         cls, url: str, *, clock: Callable[[], float] = time.monotonic
     ) -> "PostgresDatabase":
         """Connect without waiting; each use waits if the database is down."""
-        connections = Connections(clock)
+        connections = PostgresConnections(clock)
         pool = AsyncConnectionPool(
             url,
             min_size=1,

@@ -41,12 +41,12 @@ SET idle_in_transaction_session_timeout = '10s';
 -- The server estimates a plan for a list of one as cheaper than a generic one, so it
 -- would plan again at each execution, which takes longer than the execution.
 SET plan_cache_mode = force_generic_plan"""
-MOST_OF_ONE: Final = 4
+MAX_OF_ONE: Final = 4
 _LEAST_S: Final = 1.0  # for a connection, which may have to be opened
 _RETRY_AFTER_S: Final = 5
 
 
-class Connections:
+class PostgresConnections:
     """Sets up each connection of a pool, and checks it before each use."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -121,7 +121,7 @@ class WriteSlots:
     platform's own writers may use all of them.
     """
 
-    def __init__(self, number: int, *, of_one: int = MOST_OF_ONE) -> None:
+    def __init__(self, number: int, *, of_one: int = MAX_OF_ONE) -> None:
         self._slots = FairSlots(
             number, lambda owner: number if owner == PLATFORM else of_one
         )

@@ -49,7 +49,7 @@ class _Read(Struct, frozen=True, eq=False):
                 caller.set_exception(error)
 
 
-class Reads(OnlyReads):
+class PostgresReads(OnlyReads):
     """Runs reading statements on whichever connections are free."""
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[Any]]) -> None:
@@ -122,17 +122,17 @@ class Reads(OnlyReads):
         with translating():
             async with self._pool.connection() as connection:
                 if len(reads) == 1:
-                    cursors = [await _asked(connection, reads[0])]
+                    cursors = [await _query(connection, reads[0])]
                 else:
                     async with connection.pipeline():
-                        cursors = [await _asked(connection, each) for each in reads]
+                        cursors = [await _query(connection, each) for each in reads]
                 return [
                     await cursor.fetchall() if cursor.rownumber is not None else []
                     for cursor in cursors
                 ]
 
 
-async def _asked(connection: AsyncConnection[Any], read: _Read) -> Any:
+async def _query(connection: AsyncConnection[Any], read: _Read) -> Any:
     statement = read.statement
     return await connection.execute(
         statement.postgresql, statement.for_postgresql(read.values)

@@ -71,14 +71,14 @@ def load_keyring(path: Path) -> Keyring:
 def parse_keyring(content: bytes, path: Path) -> Keyring:
     """Parse the content of a key file."""
     try:
-        kept = json.loads(content)
+        keys_ = json.loads(content)
         return Keyring(
-            digesting=base64.b64decode(kept["digesting"]),
+            digesting=base64.b64decode(keys_["digesting"]),
             sealing=tuple(
                 (bytes.fromhex(each["id"]), base64.b64decode(each["key"]))
-                for each in kept["sealing"]
+                for each in keys_["sealing"]
             ),
-            rotating="rotating" in kept,
+            rotating="rotating" in keys_,
         )
     except (ValueError, KeyError, TypeError) as error:
         raise _unreadable(path, error) from None
@@ -93,7 +93,7 @@ def _unreadable(path: Path, error: Exception) -> SetupError:
 
 def save_keyring(path: Path, keyring: Keyring) -> None:
     """Write the keys atomically, readable by their owner only."""
-    kept = {
+    content = {
         "digesting": base64.b64encode(keyring.digesting).decode(),
         "sealing": [
             {"id": id_.hex(), "key": base64.b64encode(key).decode()}
@@ -102,7 +102,7 @@ def save_keyring(path: Path, keyring: Keyring) -> None:
         **({"rotating": True} if keyring.rotating else {}),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_private(path, json.dumps(kept))
+    write_private(path, json.dumps(content))
 
 
 class Sealer:

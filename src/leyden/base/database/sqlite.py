@@ -32,7 +32,7 @@ from leyden.base.database.sqlite_connections import (
 )
 from leyden.base.database.sqlite_statements import (
     ReadingStatements,
-    Reads,
+    SqliteReads,
     WritingStatements,
     translated,
 )
@@ -48,7 +48,7 @@ from leyden.errors import DatabaseAway
 _SWITCH_INTERVAL_S = 0.0005
 # A group is committed after this many changed rows: then the cost of a sync is small in
 # comparison, and the next writer is the first of a new group.
-_MOST_ROWS = 500
+_MAX_ROWS = 500
 _inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
 
 
@@ -143,7 +143,7 @@ class SqliteDatabase:
         self._path = path
         self._reading = connect(path)
         self._reading.execute("PRAGMA query_only=ON")
-        self._reads = Reads(self._reading)
+        self._reads = SqliteReads(self._reading)
         self.reader = Stores(self._reads)
         self.edition = self._reads.edition
         self._writing = connect_to_write(path)
@@ -188,7 +188,7 @@ class SqliteDatabase:
             for turn in self._queue.take():
                 if await self._take(turn, is_first=not landed):
                     landed.append(turn)
-                if self._writing.total_changes - changes > _MOST_ROWS:
+                if self._writing.total_changes - changes > _MAX_ROWS:
                     await self._commit(landed)
                     landed, changes = [], self._writing.total_changes
             await self._commit(landed)

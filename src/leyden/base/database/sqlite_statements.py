@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from leyden.base.database.statements import OnlyReads, Row, Statement, Step, Value
+from leyden.base.database.statements import BatchStep, OnlyReads, Row, Statement, Value
 from leyden.errors import DatabaseAway, Violated
 
 # The primary result codes of temporary problems, including a full disk.
@@ -64,7 +64,7 @@ class WritingStatements(ReadingStatements):
             touched += cursor.rowcount
         return touched
 
-    async def batch(self, steps: Sequence[Step]) -> None:
+    async def batch(self, steps: Sequence[BatchStep]) -> None:
         """Run the steps in order."""
         for step in steps:
             if not step.wakes:
@@ -88,7 +88,7 @@ def translated(error: sqlite3.Error) -> Exception:
     return error
 
 
-class Reads(ReadingStatements):
+class SqliteReads(ReadingStatements):
     """Runs queries on one connection, in shared transactions.
 
     Reads until the event loop polls again share a transaction, so that what a request

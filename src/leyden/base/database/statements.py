@@ -147,7 +147,7 @@ def _listed(value: Value) -> list[str]:
     return list(value)
 
 
-class Step(NamedTuple):
+class BatchStep(NamedTuple):
     """A statement of a batch, with its sets of parameters."""
 
     statement: Statement
@@ -168,7 +168,7 @@ class Run(Protocol):
         """Run the statement for each set of parameters; return rows affected."""
         ...
 
-    async def batch(self, steps: Sequence[Step]) -> None:
+    async def batch(self, steps: Sequence[BatchStep]) -> None:
         """Run these steps in order, in one round trip; return no rows."""
         ...
 
@@ -188,7 +188,7 @@ class OnlyReads:
         """Raise an error: a reader must not write."""
         raise RuntimeError("the reader only reads")
 
-    async def batch(self, steps: Sequence[Step]) -> None:  # noqa: ARG002  as above
+    async def batch(self, steps: Sequence[BatchStep]) -> None:  # noqa: ARG002  as above
         """Raise an error: a reader must not write."""
         raise RuntimeError("the reader only reads")
 

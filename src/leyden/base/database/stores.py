@@ -12,7 +12,7 @@ from leyden.base.tasks.rows.tasks import Tasks
 from leyden.channels.direct.rows.fundings import Fundings
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Orders
 from leyden.channels.direct.rows.reserved_coins import ReservedCoins
-from leyden.channels.direct.rows.seller import Seller
+from leyden.channels.direct.rows.seller import SellerRow
 from leyden.channels.money.rows.corporate import CorporateAccounts
 from leyden.channels.money.rows.coupons import Coupons
 from leyden.channels.rows.leases import Leases
@@ -21,28 +21,28 @@ from leyden.channels.rows.moves import Moves
 from leyden.channels.rows.orders import Orders
 from leyden.channels.rows.outputs import Outputs
 from leyden.channels.rows.quotes import Quotes
-from leyden.channels.rows.treasury import Treasury
+from leyden.channels.rows.treasury import TreasuryRow
 from leyden.channels.rows.treasury_checks import TreasuryChecks
 from leyden.events.rows.email_links import EmailLinks
 from leyden.events.rows.email_subscriptions import EmailSubscriptions
 from leyden.events.rows.emails import Emails
-from leyden.events.rows.events import Events
+from leyden.events.rows.events import EventRows
 from leyden.events.rows.retired_webhooks import RetiredWebhooks
 from leyden.events.rows.subscription_deliveries import SubscriptionDeliveries
-from leyden.events.rows.subscriptions import Subscriptions
-from leyden.nodes.rows.backups import Backups
+from leyden.events.rows.subscriptions import SubscriptionRows
+from leyden.nodes.rows.backups import BackupRows
 from leyden.nodes.rows.commands import Commands
-from leyden.nodes.rows.homes import Homes
+from leyden.nodes.rows.homes import HomeRows
 from leyden.nodes.rows.issued import IssuedCertificates
 from leyden.nodes.rows.launch_specs import LaunchSpecs
-from leyden.nodes.rows.log_places import LogPlaces
+from leyden.nodes.rows.log_positions import LogPositionRows
 from leyden.nodes.rows.node_drills import NodeDrills
 from leyden.nodes.rows.node_keys import NodeKeys
 from leyden.nodes.rows.node_onions import NodeOnions
 from leyden.nodes.rows.node_reports import NodeReports
 from leyden.nodes.rows.node_starts import NodeStarts
-from leyden.nodes.rows.nodes import Nodes
-from leyden.nodes.rows.peer_ports import PeerPorts
+from leyden.nodes.rows.nodes import NodeRows
+from leyden.nodes.rows.peer_ports import PeerPortRows
 from leyden.nodes.rows.relocations import Relocations
 from leyden.nodes.rows.replaced_backups import ReplacedBackups
 from leyden.operators.rows.alarms import Alarms
@@ -97,7 +97,7 @@ class Stores:
     answers = _store(SavedResponses)
     audit = _store(Audit)
     backup_results = _store(BackupResults)
-    backups = _store(Backups)
+    backups = _store(BackupRows)
     commands = _store(Commands)
     corporate_accounts = _store(CorporateAccounts)
     counts = _store(Counts)
@@ -105,28 +105,28 @@ class Stores:
     email_links = _store(EmailLinks)
     email_subscriptions = _store(EmailSubscriptions)
     emails = _store(Emails)
-    events = _store(Events)
+    events = _store(EventRows)
     first_steps = _store(FirstStepsOfAll)
     findings = _store(Findings)
     fundings = _store(Fundings)
-    homes = _store(Homes)
+    homes = _store(HomeRows)
     invitations = _store(Invitations)
     issued = _store(IssuedCertificates)
     keys = _store(Keys)
     leases = _store(Leases)
     ledger = _store(Ledger)
-    log_places = _store(LogPlaces)
+    log_positions = _store(LogPositionRows)
     lsps1_orders = _store(Lsps1Orders)
     moves = _store(Moves)
     node_onions = _store(NodeOnions)
     node_reports = _store(NodeReports)
     node_drills = _store(NodeDrills)
     node_starts = _store(NodeStarts)
-    nodes = _store(Nodes)
+    nodes = _store(NodeRows)
     orders = _store(Orders)
     launch_specs = _store(LaunchSpecs)
     outputs = _store(Outputs)
-    peer_ports = _store(PeerPorts)
+    peer_ports = _store(PeerPortRows)
     people = _store(People)
     quotas = _store(Quotas)
     quotes = _store(Quotes)
@@ -135,11 +135,11 @@ class Stores:
     reserved_coins = _store(ReservedCoins)
     retired_webhooks = _store(RetiredWebhooks)
     second_factors = _store(SecondFactors)
-    seller = _store(Seller)
+    seller = _store(SellerRow)
     node_keys = _store(NodeKeys)
     sessions = _store(Sessions)
     subscription_deliveries = _store(SubscriptionDeliveries)
-    subscriptions = _store(Subscriptions)
+    subscriptions = _store(SubscriptionRows)
     tasks = _store(Tasks)
-    treasury = _store(Treasury)
+    treasury = _store(TreasuryRow)
     treasury_checks = _store(TreasuryChecks)

@@ -12,7 +12,7 @@ from leyden.base.fair_queue import OWNER, PLATFORM, FairQueue
 from leyden.values import Struct, field
 
 _LARGEST_GROUP = 256
-_MOST_OF_ONE = 8
+_MAX_OF_ONE = 8
 
 
 class Turn(Struct, eq=False):
@@ -44,12 +44,12 @@ class WriteQueue:
             await self._changed.wait()
         return bool(self._waiting)
 
-    def take(self, most: int = _LARGEST_GROUP) -> list[Turn]:
+    def take(self, limit: int = _LARGEST_GROUP) -> list[Turn]:
         """Return the next group of writers."""
         group: list[Turn] = []
         taken: Counter[str] = Counter()
-        while len(group) < most:
-            found = self._waiting.take(lambda owner: taken[owner] < _MOST_OF_ONE)
+        while len(group) < limit:
+            found = self._waiting.take(lambda owner: taken[owner] < _MAX_OF_ONE)
             if found is None:
                 break
             owner, turn = found

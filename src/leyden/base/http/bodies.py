@@ -20,8 +20,8 @@ Body = TypeVar("Body")
 _TOO_DEEP = "the body is nested too deeply"
 _LONGEST_NUMBER = 19  # digits of the largest 64-bit integer
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
-_LONGEST_PLACE = 81  # one more than is ever told
-_PLAIN_PLACE = re.compile(r"[A-Za-z0-9_.\[\]]{1,80}")
+_LONGEST_PATH = 81  # one more than is ever told
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9_.\[\]]{1,80}")
 _AT = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _FRACTION = re.compile(r"-?[0-9]+(\.[0-9]*(e[+-]?[0-9]+)?|e[+-]?[0-9]+)", re.IGNORECASE)
@@ -125,7 +125,7 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _refuse_unstorable(value: object, place: str = "") -> None:
+def _refuse_unstorable(value: object, path: str = "") -> None:
     """Reject text with NUL characters or unpaired surrogates.
 
     No database stores NUL, and UTF-8 cannot encode half a surrogate pair.
@@ -133,37 +133,37 @@ def _refuse_unstorable(value: object, place: str = "") -> None:
     match value:
         case str():
             if "\0" in value:
-                raise Malformed(f"{_prefix(place)}text must not contain NUL characters")
+                raise Malformed(f"{_prefix(path)}text must not contain NUL characters")
             if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
                 problem = "text must not contain an unpaired surrogate"
-                raise Malformed(f"{_prefix(place)}{problem}")
+                raise Malformed(f"{_prefix(path)}{problem}")
         case dict():
             for key, each in value.items():
-                _refuse_unstorable(key, place)
-                _refuse_unstorable(each, _field_path(place, key))
+                _refuse_unstorable(key, path)
+                _refuse_unstorable(each, _field_path(path, key))
         case list():
             for each in value:
-                _refuse_unstorable(each, place)
+                _refuse_unstorable(each, path)
 
 
-def _field_path(place: str, key: str) -> str:
+def _field_path(path: str, key: str) -> str:
     """Return the path of a nested field, cut to the longest we report.
 
     Cutting at each level keeps deeply nested keys from piling up.
     """
-    return f"{place}.{key}"[:_LONGEST_PLACE] if place else key[:_LONGEST_PLACE]
+    return f"{path}.{key}"[:_LONGEST_PATH] if path else key[:_LONGEST_PATH]
 
 
-def _prefix(place: str) -> str:
-    return f"{place}: " if _PLAIN_PLACE.fullmatch(place) else ""
+def _prefix(path: str) -> str:
+    return f"{path}: " if _PLAIN_PATH.fullmatch(path) else ""
 
 
 def _rephrase(error: str, into: type) -> str:
     """Convert a msgspec error to our wording, without repeating values."""
     match = _AT.fullmatch(error)
-    problem, place = match.groups() if match else (error, None)
-    place = re.sub(r"\[(?:\.\.\.)?\]", "", place or "")
-    prefix = _prefix(place)
+    problem, path = match.groups() if match else (error, None)
+    path = re.sub(r"\[(?:\.\.\.)?\]", "", path or "")
+    prefix = _prefix(path)
     if problem in _NO_INTEGER:
         return f"{prefix}{_NO_INTEGER[problem]}"
     problem = re.sub("`_(Fraction|Huge)`", "number", problem)
@@ -173,15 +173,15 @@ def _rephrase(error: str, into: type) -> str:
     if missing := _MISSING_FIELD.fullmatch(problem):
         return f"{prefix}the field {missing[1]} is required"
     if problem.startswith("Invalid enum value"):
-        return f"{prefix}{_allowed_values(into, place)}"
+        return f"{prefix}{_allowed_values(into, path)}"
     problem = problem.replace("`", "")
     return f"{prefix}{problem[:1].lower()}{problem[1:]}"
 
 
-def _allowed_values(into: type, place: str) -> str:
+def _allowed_values(into: type, path: str) -> str:
     """Return the rule for the field at this path of a type, as in "types[0]"."""
     found = [inspect.type_info(into)]
-    for name in _NAME.findall(place):
+    for name in _NAME.findall(path):
         found = [each for one in found for each in _fields(one, name)]
     values = [f'"{each}"' for each in chain.from_iterable(map(_values, found))]
     return f"must be {' or '.join(values)}" if values else "is not an allowed value"

@@ -19,14 +19,14 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from leyden.base.http.connections import Connections
+from leyden.base.http.connections import HttpConnections
 from leyden.base.http.cycle import Cycle
 from leyden.base.http.framing import RequestRejected
 from leyden.base.http.responses import NO_STORE
 from leyden.base.rules.addresses import rate_limit_key
 
 
-class Part(Enum):
+class RequestPart(Enum):
     """The part of a request that is being read."""
 
     BETWEEN = auto()
@@ -49,11 +49,11 @@ class LingeringTransport:
 class Ending(HttpToolsProtocol):
     """The closing half of a connection; protocol.py reads requests."""
 
-    def __init__(self, config: Config, connections: Connections) -> None:
+    def __init__(self, config: Config, connections: HttpConnections) -> None:
         super().__init__(config, connections.state, {})
         self._places = connections
         self._limits = connections.limits
-        self._part = Part.BETWEEN
+        self._part = RequestPart.BETWEEN
         self._due_s = 0.0  # when the present part has taken too long
         self._blocked_s = 0.0  # since when the caller does not take our answer
         self._size = 0  # of the head, as it is understood
@@ -85,7 +85,7 @@ class Ending(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Notify the application that the client has disconnected."""
         self._places.forget(self)
-        self._part = Part.LEAVING
+        self._part = RequestPart.LEAVING
         if isinstance(self._answering, Cycle) and self._is_answering():
             self._answering.disconnect()
         super().connection_lost(exc)
@@ -102,24 +102,24 @@ class Ending(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Start the next pipelined request, or wait for one."""
         self.server_state.total_requests += 1
-        if self._part is Part.LEAVING or self.transport.is_closing():
+        if self._part is RequestPart.LEAVING or self.transport.is_closing():
             return
         self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
         elif self._unread is not None:
             self._say(self._unread)
-        elif self._part is Part.BETWEEN:
+        elif self._part is RequestPart.BETWEEN:
             self._due_s = self.loop.time() + self._limits.idle_s
             if self._last:
                 self.leave()
 
     def _refuse(self, unread: RequestRejected) -> None:
         """Stop reading; send the error after earlier responses are sent."""
-        if self._part is Part.LEAVING or self._unread is not None:
+        if self._part is RequestPart.LEAVING or self._unread is not None:
             return
         self._last = True
-        if self._part is Part.BODY and isinstance(self.cycle, Cycle):
+        if self._part is RequestPart.BODY and isinstance(self.cycle, Cycle):
             # The application must not take what has come for the whole.
             self.cycle.disconnect()
             if self.cycle.response_started:
@@ -153,10 +153,10 @@ class Ending(HttpToolsProtocol):
 
     def leave(self) -> None:
         """Close after giving the client time to read the last response."""
-        if self._part is Part.LEAVING:
+        if self._part is RequestPart.LEAVING:
             return
-        reading = self._part is not Part.BETWEEN
-        self._part = Part.LEAVING
+        reading = self._part is not RequestPart.BETWEEN
+        self._part = RequestPart.LEAVING
         self._due_s = self.loop.time() + self._limits.send_s
         if not reading:
             self.transport.close()
@@ -170,9 +170,9 @@ class Ending(HttpToolsProtocol):
     def shutdown(self) -> None:
         """Accept no further requests; close at once if none is in progress."""
         self._last = True
-        if self._is_answering() or self._part is Part.BODY:
+        if self._is_answering() or self._part is RequestPart.BODY:
             self.cycle.keep_alive = False
-        elif self._part is Part.BETWEEN:
+        elif self._part is RequestPart.BETWEEN:
             self.leave()
 
     def abort(self) -> None:
@@ -184,7 +184,7 @@ class Ending(HttpToolsProtocol):
         """Whether the connection has no complete request in progress."""
         if not self._is_answering():
             return True
-        begun = self._part is Part.BODY and self._answering is self.cycle
+        begun = self._part is RequestPart.BODY and self._answering is self.cycle
         return begun and not self.cycle.response_started
 
     def pause_writing(self) -> None:
@@ -201,15 +201,15 @@ class Ending(HttpToolsProtocol):
         if late_s <= 0:
             return
         match self._part:
-            case Part.LEAVING:
+            case RequestPart.LEAVING:
                 self.transport.abort()
-            case Part.BETWEEN if not self._is_answering():
+            case RequestPart.BETWEEN if not self._is_answering():
                 self.leave()
-            case Part.HEAD if not self.flow.read_paused:
+            case RequestPart.HEAD if not self.flow.read_paused:
                 self._refuse(
                     RequestRejected(408, "the request's headers took too long")
                 )
-            case Part.BODY if not self.flow.read_paused and isinstance(
+            case RequestPart.BODY if not self.flow.read_paused and isinstance(
                 self.cycle, Cycle
             ):
                 if late_s * self._limits.body_rate > self.cycle.taken:

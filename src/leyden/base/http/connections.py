@@ -17,7 +17,7 @@ from leyden.base.processes import share
 from leyden.values import Struct, field
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class ConnectionLimits(Struct, frozen=True, kw_only=True):
     """Limits per connection, per client address and in total."""
 
     header_bytes: int = 16 * 1024
@@ -40,7 +40,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     connections_per_address: int = 1_000
 
 
-class Connection(Protocol):
+class ClientConnection(Protocol):
     """The methods the connection registry calls on a connection."""
 
     @property
@@ -64,7 +64,7 @@ class Connection(Protocol):
         """Accept no further requests; close at once if none is in progress."""
 
 
-class Connections:
+class HttpConnections:
     """All open connections of the listeners that share this registry.
 
     When the limit is reached, the oldest idle connection is closed to admit
@@ -73,13 +73,15 @@ class Connections:
     endpoints know who sends it, but not all, and nothing was done with it yet.
     """
 
-    def __init__(self, limits: Limits, *, wall: Callable[[], float] = time) -> None:
+    def __init__(
+        self, limits: ConnectionLimits, *, wall: Callable[[], float] = time
+    ) -> None:
         self.limits = limits
         self.state = ServerState()
         self.is_closing = False  # soon: each response says that its connection ends
         self._wall = wall
-        self._all: dict[Connection, None] = {}
-        self._by_address: dict[str, dict[Connection, None]] = {}
+        self._all: dict[ClientConnection, None] = {}
+        self._by_address: dict[str, dict[ClientConnection, None]] = {}
         self._looks = False
         self._emptied = asyncio.Event()
 
@@ -87,16 +89,16 @@ class Connections:
         """Return the number of open connections."""
         return len(self._all)
 
-    def admit(self, newcomer: Connection) -> bool:
+    def admit(self, newcomer: ClientConnection) -> bool:
         """Admit a connection if a place is free or an idle one can close."""
         siblings = self._by_address.get(newcomer.address, {})
         full = [
             group
-            for group, most in (
+            for group, limit in (
                 (siblings, self.limits.connections_per_address),
                 (self._all, self.limits.connections),
             )
-            if len(group) >= most
+            if len(group) >= limit
         ]
         for group in full[:1]:
             oldest = next((each for each in group if each.is_idle), None)
@@ -111,7 +113,7 @@ class Connections:
             self._check()
         return True
 
-    def forget(self, leaver: Connection) -> None:
+    def forget(self, leaver: ClientConnection) -> None:
         """Unregister a connection; a second call has no effect."""
         if leaver not in self._all:
             return
@@ -137,14 +139,14 @@ class Connections:
             each.abort()
         await self._wait_for_all(last_s)
 
-    async def _wait_for_all(self, most_s: float) -> None:
+    async def _wait_for_all(self, max_s: float) -> None:
         if self._all:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._emptied.wait(), most_s)
+                await asyncio.wait_for(self._emptied.wait(), max_s)
 
-    async def _wait_for_tasks(self, most_s: float) -> None:
+    async def _wait_for_tasks(self, max_s: float) -> None:
         if self.state.tasks:
-            await asyncio.wait(set(self.state.tasks), timeout=max(0.0, most_s))
+            await asyncio.wait(set(self.state.tasks), timeout=max(0.0, max_s))
 
     def _check(self) -> None:
         self._looks = bool(self._all)

@@ -23,7 +23,7 @@ async def write(
     yield _END
 
 
-class Pages(Stream):
+class JsonPages(Stream):
     """A response that is streamed as `write` yields it."""
 
     headers = ((b"content-type", b"application/json"), NO_STORE)

@@ -12,7 +12,7 @@ from typing import Final
 
 from leyden.errors import TooMany
 
-MOST_BUCKETS: Final = 50_000
+MAX_BUCKETS: Final = 50_000
 # An organization may have twenty keys, and a hundred people at the dashboard: together
 # they get what so many may do.
 TOGETHER: Final = 5
@@ -22,7 +22,7 @@ _PER_ADDRESS = 10
 _REFUSED_AT_ONCE: Final = 60  # a minute
 _REFUSED_AFTER_S: Final = 1.0
 # A refusal that waits holds a connection, which nobody else can have meanwhile.
-_MOST_WAITING: Final = 100
+_MAX_WAITING: Final = 100
 
 
 class RateLimit:
@@ -59,7 +59,7 @@ class RateLimit:
 
     def _keep(self, who: str, tokens: float, at_s: float) -> None:
         self._buckets.pop(who, None)  # so that the one used last comes last
-        if len(self._buckets) >= MOST_BUCKETS:
+        if len(self._buckets) >= MAX_BUCKETS:
             # Unused for the longest time, it is the likeliest to be full again.
             del self._buckets[next(iter(self._buckets))]
         self._buckets[who] = tokens, at_s
@@ -105,7 +105,7 @@ class Refusals:
         try:
             self._at_once.take(organization_id, at_s=at_s)
         except TooMany:
-            if self._waiting[organization_id] >= _MOST_WAITING:
+            if self._waiting[organization_id] >= _MAX_WAITING:
                 return
             self._waiting[organization_id] += 1
             try:

@@ -122,12 +122,12 @@ class Table:
 
     def _form_of(self, path: str) -> "_PathPattern":
         words = path.split("/")
-        places = {i: w[1:-1] for i, w in enumerate(words) if _PARAMETER.fullmatch(w)}
+        indexes = {i: w[1:-1] for i, w in enumerate(words) if _PARAMETER.fullmatch(w)}
         forms = self._forms.setdefault(len(words), [])
         for form in forms:
-            if form.places == places:
+            if form.indexes == indexes:
                 return form
-        forms.append(_PathPattern(places, len(words)))
+        forms.append(_PathPattern(indexes, len(words)))
         return forms[-1]
 
 
@@ -137,10 +137,10 @@ class _PathPattern:
     Their fixed segments distinguish them.
     """
 
-    def __init__(self, places: dict[int, str], length: int) -> None:
-        self.places = places
+    def __init__(self, indexes: dict[int, str], length: int) -> None:
+        self.indexes = indexes
         self._fixed_words = itemgetter(
-            *(place for place in range(length) if place not in places)
+            *(index for index in range(length) if index not in indexes)
         )
         self._methods: dict[Any, Methods] = {}
 
@@ -154,7 +154,7 @@ class _PathPattern:
 
     def read(self, words: list[str]) -> dict[str, str]:
         """Return the path parameters from these segments."""
-        return {name: words[place] for place, name in self.places.items()}
+        return {name: words[index] for index, name in self.indexes.items()}
 
 
 # What is said of an error that is ours to mend, and not the caller's to see.

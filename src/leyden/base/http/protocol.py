@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
-from leyden.base.http.connection_end import Ending, Part
+from leyden.base.http.connection_end import Ending, RequestPart
 from leyden.base.http.cycle import Cycle
 from leyden.base.http.framing import (
     RequestRejected,
@@ -70,9 +70,9 @@ class StrictProtocol(Ending):
             self._read(view[start : start + _SLICE])
 
     def _read(self, data: bytes | memoryview) -> None:
-        if self._part is Part.LEAVING or self._unread is not None:
+        if self._part is RequestPart.LEAVING or self._unread is not None:
             return  # only let pass, so that our answer is not lost
-        if self._part is Part.BETWEEN:
+        if self._part is RequestPart.BETWEEN:
             if self._last:
                 return
             if data[0] == _LINE_FEED:
@@ -110,9 +110,9 @@ class StrictProtocol(Ending):
             self._read(data)
 
     def _check_wire(self) -> None:
-        if self._part is Part.HEAD and self._wire > self._limits.header_bytes:
+        if self._part is RequestPart.HEAD and self._wire > self._limits.header_bytes:
             self._refuse(RequestRejected(431, "the request's headers are too large"))
-        elif self._part is Part.BODY and self._wire > (
+        elif self._part is RequestPart.BODY and self._wire > (
             self._limits.body_bytes * _WIRE_PER_BYTE
         ):
             self._refuse(RequestRejected(413, "the body has too many small chunks"))
@@ -122,7 +122,7 @@ class StrictProtocol(Ending):
         if len(self.pipeline) >= self._limits.pipelined:
             raise RequestRejected(400, "too many pipelined requests")
         super().on_message_begin()
-        self._enter(Part.HEAD, self._limits.header_s)
+        self._enter(RequestPart.HEAD, self._limits.header_s)
         self._size = 0
 
     def on_url(self, url: bytes) -> None:
@@ -133,7 +133,7 @@ class StrictProtocol(Ending):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a header; reject one too many, and any that follows the body."""
-        if self._part is not Part.HEAD:
+        if self._part is not RequestPart.HEAD:
             raise RequestRejected(400, _NO_TRAILERS)
         self._size += len(name) + len(value) + 4
         if self._size + len(self.url) > self._limits.header_bytes:
@@ -164,7 +164,7 @@ class StrictProtocol(Ending):
             self._last = True
         if self.parser.should_upgrade():
             self._framing = framing_of(self.headers)
-        self._enter(Part.BODY, self._limits.body_s)
+        self._enter(RequestPart.BODY, self._limits.body_s)
         self.cycle = self._new_cycle()
         if self._is_answering():
             self.flow.pause_reading()
@@ -189,18 +189,18 @@ class StrictProtocol(Ending):
         """Mark the body as complete for the application."""
         if self._framing:
             return  # the body is still to come, to another parser
-        self._part = Part.BETWEEN
+        self._part = RequestPart.BETWEEN
         self.cycle.more_body = False
         self.cycle.message_event.set()
 
-    def _enter(self, part: Part, most_s: float) -> None:
+    def _enter(self, part: RequestPart, max_s: float) -> None:
         self._part = part
-        self._due_s = self.loop.time() + most_s
+        self._due_s = self.loop.time() + max_s
         self._wire = -self._slice  # which makes it 0 at the end of this slice
 
     def _too_large(self) -> RequestRejected:
-        most = self._limits.body_bytes // 1024
-        return RequestRejected(413, f"the body is larger than {most} KiB")
+        limit_kib = self._limits.body_bytes // 1024
+        return RequestRejected(413, f"the body is larger than {limit_kib} KiB")
 
     def _new_cycle(self) -> Cycle:
         return Cycle(
@@ -219,7 +219,7 @@ class StrictProtocol(Ending):
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """Finish responding to complete requests; the client sends no more."""
-        if self._part in {Part.HEAD, Part.BODY}:
+        if self._part in {RequestPart.HEAD, RequestPart.BODY}:
             self._refuse(RequestRejected(400, "the request is incomplete"))
         self._last = self._gone = True
         if self.scheme == "https" or not self._is_answering():

@@ -10,7 +10,7 @@ from typing import Any
 
 from uvicorn.config import Config
 
-from leyden.base.http.connections import Connections, Limits
+from leyden.base.http.connections import ConnectionLimits, HttpConnections
 from leyden.base.http.protocol import StrictProtocol
 from leyden.errors import SetupError
 
@@ -78,17 +78,17 @@ async def serving(
     app: Application,
     sockets: Sequence[socket.socket],
     *,
-    limits: Limits | None = None,
+    limits: ConnectionLimits | None = None,
     tls: ssl.SSLContext | None = None,
     grace_s: float = 20,
-) -> AsyncIterator[Connections]:
+) -> AsyncIterator[HttpConnections]:
     """Open an HTTP server for the block; yield its connections.
 
     At the end no new connections are accepted, idle ones are closed, and
     requests in progress have `grace_s` to finish. The rest is cancelled.
     """
-    limits = limits or Limits()
-    connections = Connections(limits)
+    limits = limits or ConnectionLimits()
+    connections = HttpConnections(limits)
     config = Config(
         app=app,
         http=StrictProtocol,

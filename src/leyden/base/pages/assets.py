@@ -25,9 +25,9 @@ class Assets:
     """All static files, by their path below the folder."""
 
     def __init__(self) -> None:
-        self._kept = dict(_walk(files("leyden.base.pages") / "static", ""))
+        self._files = dict(_walk(files("leyden.base.pages") / "static", ""))
         self._packed: dict[str, bytes] = {}
-        together = b"".join(self._kept[path] for path in sorted(self._kept))
+        together = b"".join(self._files[path] for path in sorted(self._files))
         self.edition = hashlib.sha256(together).hexdigest()[:12]
 
     def url(self, path: str) -> str:
@@ -36,13 +36,13 @@ class Assets:
         The edition is in the path, so that modules import the modules of their
         own edition.
         """
-        if path not in self._kept:
+        if path not in self._files:
             raise KeyError(path)
         return f"{_PREFIX}{self.edition}/{path}"
 
     def answer(self, edition: str, path: str, *, packed: bool) -> Response:
         """Return a file; for another edition, return this one, cached briefly."""
-        if path not in self._kept:
+        if path not in self._files:
             raise NotFound
         headers = {
             "content-type": _TYPES[path.rpartition(".")[2]],
@@ -52,11 +52,11 @@ class Assets:
         if packed:
             headers["content-encoding"] = "gzip"
             return Response(self._pack(path), headers=headers)
-        return Response(self._kept[path], headers=headers)
+        return Response(self._files[path], headers=headers)
 
     def _pack(self, path: str) -> bytes:
         if path not in self._packed:
-            self._packed[path] = gzip.compress(self._kept[path], mtime=0)
+            self._packed[path] = gzip.compress(self._files[path], mtime=0)
         return self._packed[path]
 
 

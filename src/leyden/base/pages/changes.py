@@ -33,10 +33,10 @@ def stream(visit: Visit, read: Read) -> Response:
 
     Raise TooMany for a person who has too many of these.
     """
-    seen = visit.query.text("seen")
-    place = ExitStack()
-    place.enter_context(visit.streams.place(visit.who.person.id))
-    return _Stream(read, visit.streams, place, partial(_may, visit), seen=seen)
+    mark = visit.query.text("seen")
+    slot = ExitStack()
+    slot.enter_context(visit.streams.slot(visit.user.person.id))
+    return _Stream(read, visit.streams, slot, partial(_may, visit), mark=mark)
 
 
 def after_commits(database: Database, read: Read) -> Read:
@@ -77,7 +77,7 @@ async def _may(visit: Visit) -> bool:
     if "organization_id" not in visit.path:
         return found.is_operator
     return any(
-        each.organization.id == visit.organization_id for each in found.belongs_to
+        each.organization.id == visit.organization_id for each in found.memberships
     )
 
 
@@ -90,18 +90,18 @@ class _Stream(Response):
         self,
         read: Read,
         streams: OpenStreams,
-        place: ExitStack,
+        slot: ExitStack,
         may: Callable[[], Awaitable[bool]],
         *,
-        seen: str,
+        mark: str,
     ) -> None:
         super().__init__(headers={"x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._read, self._streams, self._seen = read, streams, seen
-        self._place, self._may = place, may
+        self._read, self._streams, self._mark = read, streams, mark
+        self._slot, self._may = slot, may
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002
-        with self._place:
+        with self._slot:
             await self._send(receive, send)
 
     async def _send(self, receive: Any, send: Any) -> None:
@@ -136,10 +136,10 @@ class _Stream(Response):
                 return
             if found is not before:
                 present = mark(found)
-            if present != self._seen:
+            if present != self._mark:
                 if not await self._may():  # asks anew, and is told why
                     return
-                self._seen = present
+                self._mark = present
                 yield _CHANGED
             else:
                 yield b": still here\n\n" if number % _SIGN_OF_LIFE == 0 else b""

@@ -12,7 +12,7 @@ from leyden.errors import Forbidden, Malformed, NotJson
 
 _LARGEST = 256 * 1024
 _LARGE = 16 * 1024
-_MOST_FIELDS = 500
+_MAX_FIELDS = 500
 _URLENCODED = "application/x-www-form-urlencoded"
 TOKEN = "token"  # noqa: S105  the name of a field
 _STALE = (
@@ -35,7 +35,7 @@ class Form:
                 raw.decode("ascii"),
                 keep_blank_values=True,
                 errors="strict",
-                max_num_fields=_MOST_FIELDS,
+                max_num_fields=_MAX_FIELDS,
             )
         except (UnicodeDecodeError, ValueError):
             raise Malformed("the form is malformed") from None

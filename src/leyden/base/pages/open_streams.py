@@ -9,7 +9,7 @@ from typing import Final
 from leyden.errors import TooMany
 
 # Each looks twice a second and holds a connection; a browser has six at the most.
-MOST: Final = 24
+LIMIT: Final = 24
 _AGAIN_S: Final = 5
 
 
@@ -17,15 +17,15 @@ class OpenStreams:
     """The streams of a dashboard."""
 
     def __init__(self) -> None:
-        self._told = asyncio.Event()
+        self._closing = asyncio.Event()
         self._held: Counter[str] = Counter()
 
     @contextmanager
-    def place(self, person_id: str) -> Iterator[None]:
+    def slot(self, person_id: str) -> Iterator[None]:
         """Take one of a person's places; raise TooMany if there is none."""
-        if self._held[person_id] >= MOST:
+        if self._held[person_id] >= LIMIT:
             raise TooMany(
-                f"you have {MOST} live pages open; close some of them",
+                f"you have {LIMIT} live pages open; close some of them",
                 retry_after_s=_AGAIN_S,
             )
         self._held[person_id] += 1
@@ -38,10 +38,10 @@ class OpenStreams:
 
     def close(self) -> None:
         """End all waiting, current and future: the platform shuts down."""
-        self._told.set()
+        self._closing.set()
 
     async def sleep(self, seconds: float) -> bool:
         """Wait; return whether to continue afterwards."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._told.wait(), seconds)
-        return not self._told.is_set()
+            await asyncio.wait_for(self._closing.wait(), seconds)
+        return not self._closing.is_set()

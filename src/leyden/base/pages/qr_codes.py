@@ -9,8 +9,8 @@ from markupsafe import Markup
 from leyden.base.http.parsing import PARSING
 from leyden.base.pages.visits import Visit
 
-_MOST_CHARACTERS: Final = 2_000  # more than that no camera reads from a screen
-_KEPT: Final = 200
+_MAX_CHARACTERS: Final = 2_000  # more than that no camera reads from a screen
+_CACHE_SIZE: Final = 200
 
 _drawn: dict[str, Markup] = {}
 
@@ -29,12 +29,12 @@ async def qr(visit: Visit, text: str) -> Markup:
     The code is drawn once and cached for a while, since pages are reloaded
     often.
     """
-    if not text or len(text) > _MOST_CHARACTERS:
+    if not text or len(text) > _MAX_CHARACTERS:
         return Markup()
     if (found := _drawn.get(text)) is None:
-        owner = visit.somebody.person.id if visit.somebody else ""
+        owner = visit.signed_in.person.id if visit.signed_in else ""
         found = await PARSING.run(owner, partial(draw, text))
-        if len(_drawn) >= _KEPT:
+        if len(_drawn) >= _CACHE_SIZE:
             _drawn.pop(next(iter(_drawn)), None)
         _drawn[text] = found
     return found
@@ -42,4 +42,4 @@ async def qr(visit: Visit, text: str) -> Markup:
 
 async def secret_qr(visit: Visit, text: str) -> Markup:
     """Return the QR code of a secret, which is not cached."""
-    return await PARSING.run(visit.who.person.id, partial(draw, text))
+    return await PARSING.run(visit.user.person.id, partial(draw, text))

@@ -11,7 +11,7 @@ from leyden.values import Struct
 
 SIDE: Final = 12  # of a square with the space around it
 _ROW: Final = 40
-_MOST_ROWS: Final = 50
+_MAX_ROWS: Final = 50
 
 
 class Patch(Struct, frozen=True, kw_only=True):
@@ -21,7 +21,7 @@ class Patch(Struct, frozen=True, kw_only=True):
     count: int
     width: int
     height: int
-    whole: int  # the height of the whole rows
+    full_rows_height: int  # the height of the whole rows
     rest: int  # the width of the row below them
 
 
@@ -29,7 +29,7 @@ def patches(counts: Mapping[str, int]) -> list[Patch]:
     """Lay out the squares; above two thousand in a state, show a number."""
     found = []
     for state, count in counts.items():
-        shown = min(count, _ROW * _MOST_ROWS)
+        shown = min(count, _ROW * _MAX_ROWS)
         rows, rest = divmod(shown, _ROW)
         found.append(
             Patch(
@@ -37,7 +37,7 @@ def patches(counts: Mapping[str, int]) -> list[Patch]:
                 count=count,
                 width=SIDE * min(shown, _ROW),
                 height=SIDE * (rows + bool(rest)),
-                whole=SIDE * rows,
+                full_rows_height=SIDE * rows,
                 rest=SIDE * rest,
             )
         )

@@ -14,7 +14,7 @@ from leyden.base.pages.cookies import Cookies
 from leyden.base.pages.forms import Form
 from leyden.base.pages.open_streams import OpenStreams
 from leyden.base.platform import Platform
-from leyden.base.rules.sign_in import Belonging, Right, Session, SignedIn
+from leyden.base.rules.sign_in import Right, Session, SignedIn, UserMembership
 from leyden.errors import LeydenError, Unauthorized
 from leyden.values import Struct
 
@@ -41,9 +41,9 @@ class Visit(Struct, kw_only=True):
     address: str
     browser: str
     now: datetime
-    somebody: SignedIn | None
-    half: Session | None  # signed in, but for the second factor
-    place: Belonging | None  # the organization in the path
+    signed_in: SignedIn | None
+    pending_sign_in: Session | None  # signed in, but for the second factor
+    membership: UserMembership | None  # the organization in the path
 
     @property
     def rows(self) -> Stores:
@@ -51,23 +51,23 @@ class Visit(Struct, kw_only=True):
         return self.platform.database.reader
 
     @property
-    def who(self) -> SignedIn:
+    def user(self) -> SignedIn:
         """The signed-in person; raise Unauthorized if there is none."""
-        if self.somebody is None:
+        if self.signed_in is None:
             raise Unauthorized
-        return self.somebody
+        return self.signed_in
 
     @property
-    def here(self) -> Belonging:
+    def own_membership(self) -> UserMembership:
         """The membership in the page's organization; raise Unauthorized if none."""
-        if self.place is None:
+        if self.membership is None:
             raise Unauthorized
-        return self.place
+        return self.membership
 
     @property
     def organization_id(self) -> str:
         """The id of the page's organization."""
-        return self.here.organization.id
+        return self.own_membership.organization.id
 
     @property
     def root(self) -> str:
@@ -76,7 +76,7 @@ class Visit(Struct, kw_only=True):
 
     def may(self, right: Right) -> bool:
         """Return whether the person has this right here."""
-        return self.place is not None and self.place.may(right)
+        return self.membership is not None and self.membership.may(right)
 
     def render(
         self,

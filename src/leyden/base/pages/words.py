@@ -68,18 +68,18 @@ def sats(number: int) -> str:
 def duration(span: timedelta | int) -> str:
     """Format a duration: `3 d`, `2 h`, `5 min`, `12 s`."""
     seconds = int(span.total_seconds() if isinstance(span, timedelta) else span)
-    for most, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
-        if seconds >= most:
-            return f"{seconds // most} {unit}"
+    for limit, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if seconds >= limit:
+            return f"{seconds // limit} {unit}"
     return f"{max(0, seconds)} s"
 
 
 def span(of: timedelta) -> str:
     """Format a duration in a sentence: `7 days`, `1 hour`."""
     seconds = max(0, int(of.total_seconds()))
-    for most, unit in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
-        if seconds >= most:
-            number = seconds // most
+    for limit, unit in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
+        if seconds >= limit:
+            number = seconds // limit
             return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
     return f"{seconds} seconds"
 

@@ -20,19 +20,25 @@ Guarantees:
 
 from leyden.base.processes.claims import held_by_unseen_program, holder
 from leyden.base.processes.endings import exited, signal, stop
-from leyden.base.processes.files import cap, locked, most_files, raise_file_limit, share
+from leyden.base.processes.files import (
+    cap,
+    locked,
+    open_file_limit,
+    raise_file_limit,
+    share,
+)
 from leyden.base.processes.identity import (
-    Identity,
+    ProcessIdentity,
     alive,
     command_line,
     identify,
     stat_fields,
 )
-from leyden.base.processes.spawning import Limits, set_niceness, spawn
+from leyden.base.processes.spawning import ResourceLimits, set_niceness, spawn
 
 __all__ = [
-    "Identity",
-    "Limits",
+    "ProcessIdentity",
+    "ResourceLimits",
     "alive",
     "cap",
     "command_line",
@@ -41,7 +47,7 @@ __all__ = [
     "holder",
     "identify",
     "locked",
-    "most_files",
+    "open_file_limit",
     "raise_file_limit",
     "set_niceness",
     "share",

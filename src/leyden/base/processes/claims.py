@@ -11,7 +11,7 @@ import os
 import time
 from pathlib import Path
 
-from leyden.base.processes.identity import Identity, identify_after_exec
+from leyden.base.processes.identity import ProcessIdentity, identify_after_exec
 from leyden.errors import SetupError
 
 # A claim is locked some milliseconds before the pid is written.
@@ -19,7 +19,7 @@ _NAMED_WITHIN_S = 5.0
 _POLL_S = 0.002
 
 
-def holder(claim: Path) -> Identity | None:
+def holder(claim: Path) -> ProcessIdentity | None:
     """Return the program that holds a claim; None if it is free."""
     try:
         file = os.open(claim, os.O_RDWR | os.O_CLOEXEC)
@@ -52,7 +52,7 @@ def held_by_unseen_program(claim: Path) -> bool:
         os.close(file)
 
 
-async def take(claim: Path) -> int | Identity:
+async def take(claim: Path) -> int | ProcessIdentity:
     """Lock the claim and return its file, emptied, or return its holder."""
     deadline = time.monotonic() + _NAMED_WITHIN_S
     while True:
@@ -85,7 +85,7 @@ def _locked(file: int) -> bool:
     return True
 
 
-def _named(file: int) -> Identity | None:
+def _named(file: int) -> ProcessIdentity | None:
     """Return the process whose pid is in the claim, if it truly has the claim open."""
     pid = os.pread(file, 32, 0).strip()
     if not pid.isdigit():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from leyden.base import processes
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.errors import SetupError
 
 log = logging.getLogger(__name__)
@@ -57,11 +57,11 @@ class Keeper:
     def __init__(self, daemon: Daemon) -> None:
         self.daemon = daemon
 
-    def running(self) -> Identity | None:
+    def running(self) -> ProcessIdentity | None:
         """Return the daemon's process, or None."""
         return processes.holder(claim(self.daemon.folder))
 
-    async def ensure(self) -> Identity:
+    async def ensure(self) -> ProcessIdentity:
         """Start the daemon if it is not running; return it once ready.
 
         A daemon that runs with an outdated program or configuration is
@@ -93,7 +93,7 @@ def output(folder: Path) -> Path:
     return folder / "output.log"
 
 
-async def start(name: str, argv: Sequence[str], folder: Path) -> Identity:
+async def start(name: str, argv: Sequence[str], folder: Path) -> ProcessIdentity:
     """Start a daemon in its folder, in a session of its own."""
     log.info("starting a daemon", extra={"daemon": name})
     return await processes.spawn(
@@ -103,7 +103,7 @@ async def start(name: str, argv: Sequence[str], folder: Path) -> Identity:
 
 async def until_serving(
     name: str,
-    identity: Identity,
+    identity: ProcessIdentity,
     folder: Path,
     serving: Callable[[], Awaitable[bool]],
 ) -> None:

@@ -10,16 +10,16 @@ import os
 import signal as signals
 
 from leyden.base.processes.absence import ABSENT
-from leyden.base.processes.identity import Identity, identify, start_of
+from leyden.base.processes.identity import ProcessIdentity, identify, start_of
 
 # Nothing survives SIGKILL for long, unless the disk below it hangs.
 _KILLED_WITHIN_S = 10.0
 # Exit codes of children, stored for callers that ask after the child was reaped.
-_MOST_CODES = 1024
-_codes: dict[Identity, int] = {}
+_MAX_CODES = 1024
+_codes: dict[ProcessIdentity, int] = {}
 
 
-async def exited(identity: Identity) -> int | None:
+async def exited(identity: ProcessIdentity) -> int | None:
     """Wait for the end; return the exit code (minus the signal), or None if not ours.
 
     Later calls return the same result at once.
@@ -34,7 +34,7 @@ async def exited(identity: Identity) -> int | None:
     return _codes.get(identity)
 
 
-def signal(identity: Identity, number: int) -> bool:
+def signal(identity: ProcessIdentity, number: int) -> bool:
     """Send a signal to exactly this run; return False if it has ended."""
     pidfd = _open(identity)
     if pidfd is None:
@@ -48,7 +48,7 @@ def signal(identity: Identity, number: int) -> bool:
     return True
 
 
-async def stop(identity: Identity, *, grace_s: float) -> int | None:
+async def stop(identity: ProcessIdentity, *, grace_s: float) -> int | None:
     """Stop it: terminate, wait for `grace_s`, kill; no-op if ended."""
     signal(identity, signals.SIGTERM)
     with contextlib.suppress(TimeoutError):
@@ -59,7 +59,7 @@ async def stop(identity: Identity, *, grace_s: float) -> int | None:
         return await exited(identity)
 
 
-def _open(identity: Identity) -> int | None:
+def _open(identity: ProcessIdentity) -> int | None:
     """Open a pidfd that is certainly this run's; None if the run has ended."""
     try:
         pidfd = os.pidfd_open(identity.pid)
@@ -96,7 +96,7 @@ async def _readable(pidfd: int) -> None:
         loop.remove_reader(pidfd)
 
 
-def _reap(identity: Identity) -> None:
+def _reap(identity: ProcessIdentity) -> None:
     """Reap an ended child; the first caller stores the exit code for all."""
     if _start(identity.pid) != identity.started:
         return
@@ -108,5 +108,5 @@ def _reap(identity: Identity) -> None:
         return
     by_itself = found.si_code == os.CLD_EXITED
     _codes[identity] = found.si_status if by_itself else -found.si_status
-    while len(_codes) > _MOST_CODES:
+    while len(_codes) > _MAX_CODES:
         del _codes[next(iter(_codes))]

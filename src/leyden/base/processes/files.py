@@ -14,8 +14,8 @@ _COPY_BYTES = 1 << 20
 
 def raise_file_limit() -> None:
     """Raise the limit of open files to the machine's maximum."""
-    most = most_files()
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    limit = open_file_limit()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
 def share(one_in: int, *, enough: int) -> int:
@@ -25,16 +25,16 @@ def share(one_in: int, *, enough: int) -> int:
     So each part that may open many files, such as one for each caller or unpaid order,
     is limited to a share.
     """
-    most = most_files()
-    if most == resource.RLIM_INFINITY:
+    limit = open_file_limit()
+    if limit == resource.RLIM_INFINITY:
         return enough
-    return max(1, min(enough, most // one_in))
+    return max(1, min(enough, limit // one_in))
 
 
-def most_files() -> int:
+def open_file_limit() -> int:
     """Return how many files each of our programs can open."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return most
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return limit
 
 
 @contextlib.contextmanager
@@ -52,14 +52,14 @@ def locked(path: Path) -> Iterator[None]:
         os.close(file)
 
 
-def cap(log: Path, *, most_bytes: int) -> bool:
+def cap(log: Path, *, max_bytes: int) -> bool:
     """Copy a file that is too large to NAME.1 and truncate it; return whether it was.
 
     The program keeps writing: the file is open for appending, so it continues at the
     new end. A line that is written between copying and truncating is lost.
     """
     try:
-        if log.stat().st_size <= most_bytes:
+        if log.stat().st_size <= max_bytes:
             return False
         old = log.with_name(log.name + ".1")
         with (
@@ -67,7 +67,7 @@ def cap(log: Path, *, most_bytes: int) -> bool:
             draft(old, mode=PRIVATE, lasting=False) as copy,
         ):
             # Only the end: an unattended file may be of any size.
-            source.seek(max(0, log.stat().st_size - most_bytes))
+            source.seek(max(0, log.stat().st_size - max_bytes))
             while data := source.read(_COPY_BYTES):
                 copy.write(data)
         os.truncate(log, 0)

@@ -10,7 +10,7 @@ from leyden.base.processes.shell import still_shell
 from leyden.values import Struct
 
 
-class Identity(Struct, frozen=True):
+class ProcessIdentity(Struct, frozen=True):
     """One run of one program; equal only to itself."""
 
     pid: int
@@ -29,7 +29,7 @@ class Identity(Struct, frozen=True):
         return f"{self.pid} {self.started} {self.exe}"
 
 
-def identify(pid: int) -> Identity | None:
+def identify(pid: int) -> ProcessIdentity | None:
     """Return the identity of a running process; None if there is none, or a zombie.
 
     Raise OSError if that can't be read now, for example with too many open files.
@@ -41,15 +41,15 @@ def identify(pid: int) -> Identity | None:
     except ABSENT:
         return None
     # A program that was replaced on disk keeps its old name.
-    return Identity(pid, started, str(exe).removesuffix(" (deleted)"))
+    return ProcessIdentity(pid, started, str(exe).removesuffix(" (deleted)"))
 
 
-def alive(identity: Identity) -> bool:
+def alive(identity: ProcessIdentity) -> bool:
     """Return whether this run is still running; raise OSError if unknown."""
     return identify(identity.pid) == identity
 
 
-def command_line(identity: Identity) -> list[str]:
+def command_line(identity: ProcessIdentity) -> list[str]:
     """Return the arguments it was started with; empty if it has ended."""
     try:
         words = Path(f"/proc/{identity.pid}/cmdline").read_bytes().split(b"\0")[:-1]
@@ -58,7 +58,7 @@ def command_line(identity: Identity) -> list[str]:
     return [os.fsdecode(word) for word in words] if alive(identity) else []
 
 
-def stat_fields(identity: Identity) -> list[bytes]:
+def stat_fields(identity: ProcessIdentity) -> list[bytes]:
     """Return the fields of /proc/PID/stat from the third on; empty if it has ended."""
     try:
         fields = _fields(identity.pid)
@@ -88,6 +88,6 @@ def _boot() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def identify_after_exec(pid: int) -> Identity | None:
+def identify_after_exec(pid: int) -> ProcessIdentity | None:
     """Return the identity once the shell has become the program; None until then."""
     return None if still_shell(pid) else identify(pid)

@@ -24,7 +24,7 @@ _SCRIPT = (
 )
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class ResourceLimits(Struct, frozen=True, kw_only=True):
     """The program's resource limits; None leaves a limit as it is."""
 
     open_files: int | None = None
@@ -43,7 +43,7 @@ class Limits(Struct, frozen=True, kw_only=True):
         return " ".join(f"{k}={v}" for k, v in values.items() if v is not None)
 
 
-def through_shell(argv: Sequence[str], limits: Limits) -> list[str]:
+def through_shell(argv: Sequence[str], limits: ResourceLimits) -> list[str]:
     """Return the command that sets limits, writes its pid and becomes the program."""
     return [_SHELL, "-c", _SCRIPT, "sh", limits.words(), *argv]
 

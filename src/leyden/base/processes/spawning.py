@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from leyden.base.processes.claims import take
-from leyden.base.processes.identity import Identity, identify_after_exec, start_of
+from leyden.base.processes.identity import (
+    ProcessIdentity,
+    identify_after_exec,
+    start_of,
+)
 from leyden.base.processes.shell import (
-    Limits,
+    ResourceLimits,
     as_user,
     can_change_user,
     still_shell,
@@ -21,13 +25,13 @@ from leyden.base.processes.shell import (
 )
 from leyden.errors import SetupError
 
-__all__ = ["Limits", "spawn"]
+__all__ = ["ResourceLimits", "spawn"]
 
 # The variables that programs inherit by default: our environment contains secrets.
 _HARMLESS = ("HOME", "LANG", "PATH", "TZ")
 _POLL_S = 0.001
 # Without privileges a raised niceness can't be lowered again.
-_MOST_FOR_GOOD: Final = 10
+_MAX_FOR_GOOD: Final = 10
 
 
 async def spawn(
@@ -37,11 +41,11 @@ async def spawn(
     claim: Path | None = None,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
+    limits: ResourceLimits | None = None,
     uid: int | None = None,
     gid: int | None = None,
     niceness: int = 0,
-) -> Identity:
+) -> ProcessIdentity:
     """Start a program that outlives us, or return the holder of its claim.
 
     An identity is returned even if the program ended at once: exited() returns
@@ -53,11 +57,11 @@ async def spawn(
     if uid is not None and can_change_user():
         argv, uid, gid = as_user(argv, uid, uid if gid is None else gid), None, None
     held = os.open(os.devnull, os.O_WRONLY) if claim is None else await take(claim)
-    if isinstance(held, Identity):
+    if isinstance(held, ProcessIdentity):
         return held
     fork = partial(
         _fork,
-        through_shell(argv, limits or Limits()),
+        through_shell(argv, limits or ResourceLimits()),
         held=held,
         claimed=claim is not None,
         log=log,
@@ -72,7 +76,9 @@ async def spawn(
     return await asyncio.shield(asyncio.ensure_future(starting))
 
 
-def _start(program: str, fork: Callable[[], int], held: int, niceness: int) -> Identity:
+def _start(
+    program: str, fork: Callable[[], int], held: int, niceness: int
+) -> ProcessIdentity:
     """Fork, and wait until the child has become the program."""
     try:
         pid = fork()
@@ -83,7 +89,7 @@ def _start(program: str, fork: Callable[[], int], held: int, niceness: int) -> I
     while still_shell(pid):  # there is no event for an exec
         time.sleep(_POLL_S)
     # A zombie of ours stays until we reap it, so its start can still be read.
-    return identify_after_exec(pid) or Identity(pid, start_of(pid), program)
+    return identify_after_exec(pid) or ProcessIdentity(pid, start_of(pid), program)
 
 
 def _fork(
@@ -132,7 +138,7 @@ def set_niceness(pid: int, niceness: int) -> bool:
     counts, and that of a process only within its session. A spawned program leads a
     session of its own, so both are set.
     """
-    own = niceness if os.geteuid() == 0 else min(niceness, _MOST_FOR_GOOD)
+    own = niceness if os.geteuid() == 0 else min(niceness, _MAX_FOR_GOOD)
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PGRP, pid, own)  # of all threads, unlike PRIO_PROCESS
     try:

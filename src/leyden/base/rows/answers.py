@@ -101,9 +101,9 @@ class SavedResponses:
             sql.drop, organization_id=organization_id, key=key, holder=holder
         )
 
-    async def prune(self, *, now: datetime, most: int) -> int:
+    async def prune(self, *, now: datetime, limit: int) -> int:
         """Delete some expired responses; return how many."""
-        return len(await self._run(sql.prune, now=to_us(now), most=most))
+        return len(await self._run(sql.prune, now=to_us(now), limit=limit))
 
 
 def _saved(row: Row) -> Saved:

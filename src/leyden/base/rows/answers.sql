@@ -54,6 +54,6 @@ WHERE (organization_id, key) IN (
     SELECT organization_id, key
     FROM saved_answer
     WHERE expires <= :now
-    LIMIT :most
+    LIMIT :limit
 )
 RETURNING expires;

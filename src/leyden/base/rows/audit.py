@@ -32,7 +32,7 @@ class Line(Struct, frozen=True, kw_only=True):
     detail: Mapping[str, Any]
 
     @property
-    def place(self) -> tuple[int, str]:
+    def position(self) -> tuple[int, str]:
         """The entry's position in chronological order."""
         return to_us(self.at), self.id
 
@@ -84,16 +84,16 @@ class Audit:
             detail=msgspec.json.encode(stored).decode(),
         )
 
-    async def latest(self, *, most: int = 100) -> list[Line]:
+    async def latest(self, *, limit: int = 100) -> list[Line]:
         """Return the latest entries, newest first."""
-        return [line_of(row) for row in await self._run(sql.latest, most=most)]
+        return [line_of(row) for row in await self._run(sql.latest, limit=limit)]
 
     async def of_organization(
-        self, organization_id: str, *, after: tuple[int, str] | None, most: int
+        self, organization_id: str, *, after: tuple[int, str] | None, limit: int
     ) -> list[Line]:
         """Return an organization's entries, newest first.
 
-        `after` is the `place` of the last entry of the page before.
+        `after` is the `position` of the last entry of the page before.
         """
         at, id_ = after or FIRST
         rows = await self._run(
@@ -101,7 +101,7 @@ class Audit:
             organization_id=organization_id,
             at=at,
             id=id_,
-            most=most,
+            limit=limit,
         )
         return [line_of(row) for row in rows]
 
@@ -117,7 +117,7 @@ class Audit:
         action: str,
         *,
         since: datetime,
-        most: int,
+        limit: int,
     ) -> list[Line]:
         """Return the entries for one action on a subject, newest first."""
         rows = await self._run(
@@ -126,7 +126,7 @@ class Audit:
             subject=subject,
             action=action,
             since=to_us(since),
-            most=most,
+            limit=limit,
         )
         return [line_of(row) for row in rows]
 

@@ -8,7 +8,7 @@ VALUES (:id, :at, :actor, :organization_id, :action, :subject, :detail);
 SELECT *
 FROM audit
 ORDER BY at DESC
-LIMIT :most;
+LIMIT :limit;
 
 -- name: of_subject
 SELECT *
@@ -18,7 +18,7 @@ WHERE organization_id = :organization_id
     AND subject = :subject
     AND action = :action
 ORDER BY at DESC
-LIMIT :most;
+LIMIT :limit;
 
 -- name: actor
 -- The time is exact, so it is found at once, however long the log is.
@@ -35,7 +35,7 @@ FROM audit
 WHERE organization_id = :organization_id
     AND (at < :at OR (at = :at AND id < :id))
 ORDER BY at DESC, id DESC
-LIMIT :most;
+LIMIT :limit;
 
 -- name: people
 -- Everybody who was ever a member. Owners do not learn the addresses of operators. The

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from leyden.base.database.statements import Run, SqlFile
-from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.base.rules.times import to_us
 
 sql = SqlFile(__file__)
@@ -26,7 +26,7 @@ class Findings:
                     "subject": each.subject,
                     "what": each.what,
                     "found": to_us(now),
-                    "until": to_us(now + each.kept),
+                    "until": to_us(now + each.lasts),
                 }
                 for each in found
             ],
@@ -40,7 +40,12 @@ class Findings:
         ]
 
     async def replace(
-        self, kind: Kind, found: Sequence[Finding], *, now: datetime, since: datetime
+        self,
+        kind: AlarmKind,
+        found: Sequence[Finding],
+        *,
+        now: datetime,
+        since: datetime,
     ) -> None:
         """Store what is found of a kind; forget what was last found before `since`."""
         await self._run(sql.forget, kind=kind.value, since=to_us(since))

@@ -97,7 +97,7 @@ def new_id() -> str:
 
 def check_name(name: str, *, what: str) -> str:
     """Return the name trimmed and in NFC; raise Malformed if it is not valid."""
-    found = compose(name, most=_LONGEST_NAME)
+    found = compose(name, limit=_LONGEST_NAME)
     if not found:
         raise Malformed(f"{what}: must have 1 to {_LONGEST_NAME} characters")
     if any(unicodedata.category(character) in _UNSHOWABLE for character in found):
@@ -107,7 +107,7 @@ def check_name(name: str, *, what: str) -> str:
 
 def check_email(email: str) -> str:
     """Return the email address in lower case; raise if it is not valid."""
-    found = (compose(email, most=_LONGEST_EMAIL) or "").lower()
+    found = (compose(email, limit=_LONGEST_EMAIL) or "").lower()
     if len(found) > _LONGEST_EMAIL or not _EMAIL.fullmatch(found):
         raise Malformed("email: must look like name@example.org")
     return found

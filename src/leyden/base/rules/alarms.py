@@ -7,7 +7,7 @@ from typing import Final
 from leyden.values import Struct
 
 
-class Kind(StrEnum):
+class AlarmKind(StrEnum):
     """The kind of an alarm."""
 
     BACKUP_NONE = "backup.none"
@@ -46,11 +46,11 @@ FINDINGS_KEPT: Final = timedelta(days=7)
 class Finding(Struct, frozen=True, kw_only=True):
     """Something that a job found wrong, and that no table shows afterwards.
 
-    It raises an alarm from the next check on, until `kept` has passed since a job last
+    It raises an alarm from the next check on, until `lasts` has passed since a job last
     found it.
     """
 
-    kind: Kind
+    kind: AlarmKind
     subject: str  # what it is about, usually the id of an order
     what: str
-    kept: timedelta = FINDINGS_KEPT
+    lasts: timedelta = FINDINGS_KEPT

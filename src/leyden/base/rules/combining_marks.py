@@ -9,19 +9,19 @@ from itertools import groupby
 from typing import Final
 
 _WRITTEN_AS: Final = 4
-MOST_MARKS: Final = 30  # on one letter, as Unicode's Stream-Safe Text Format has it
+MAX_MARKS: Final = 30  # on one letter, as Unicode's Stream-Safe Text Format has it
 
 
-def compose(text: str, *, most: int) -> str | None:
+def compose(text: str, *, limit: int) -> str | None:
     """Return the text composed (NFC) and trimmed, or None if it is too long.
 
-    At most `most` characters are allowed. One letter can be written as four, so
+    At most `limit` characters are allowed. One letter can be written as four, so
     no more than four times as many are ever composed.
     """
-    if len(text) > _WRITTEN_AS * most:
+    if len(text) > _WRITTEN_AS * limit:
         return None
     found = unicodedata.normalize("NFC", text).strip()
-    return found if len(found) <= most else None
+    return found if len(found) <= limit else None
 
 
 def limit_marks(text: str) -> str:
@@ -31,5 +31,5 @@ def limit_marks(text: str) -> str:
     parts: list[str] = []
     for combining, run in groupby(text, lambda c: bool(unicodedata.combining(c))):
         part = "".join(run)
-        parts.append(part[:MOST_MARKS] if combining else part)
+        parts.append(part[:MAX_MARKS] if combining else part)
     return "".join(parts)

@@ -47,18 +47,18 @@ class Session(Struct, frozen=True, kw_only=True):
     id: str
     user_id: str
     created: datetime
-    seen: datetime
+    last_seen: datetime
     expires: datetime
-    whole: bool  # else the second factor is still missing
+    is_complete: bool  # else the second factor is still missing
     address: str
     browser: str
 
     def is_live(self, now: datetime, *, idle: timedelta) -> bool:
         """Return whether the session is still valid."""
-        return now < self.expires and now - self.seen < idle
+        return now < self.expires and now - self.last_seen < idle
 
 
-class Belonging(Struct, frozen=True, kw_only=True):
+class UserMembership(Struct, frozen=True, kw_only=True):
     """A person's organization and the role in it."""
 
     organization: Organization
@@ -74,7 +74,7 @@ class SignedIn(Struct, frozen=True, kw_only=True):
 
     person: Person
     session: Session
-    belongs_to: tuple[Belonging, ...]
+    memberships: tuple[UserMembership, ...]
     is_operator: bool
 
     @property

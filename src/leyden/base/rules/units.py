@@ -5,7 +5,7 @@ from typing import NewType
 Sats = NewType("Sats", int)
 
 # All that will ever exist; a larger amount is a bug.
-EVERY_SAT = Sats(21_000_000 * 100_000_000)
+MAX_SATS = Sats(21_000_000 * 100_000_000)
 
 BLOCKS_PER_DAY = 144  # six an hour
 BLOCKS_PER_WEEK = 7 * BLOCKS_PER_DAY

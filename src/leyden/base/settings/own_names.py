@@ -72,7 +72,7 @@ def api_names(settings: Settings) -> tuple[str, ...]:
 
 
 def local_names(host: str) -> tuple[str, ...]:
-    """Return the names by which programs on this machine call an address of it."""
+    """Return this machine's local host names for an address."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

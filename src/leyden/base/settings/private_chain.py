@@ -33,8 +33,8 @@ def save(
         for name, value in msgspec.structs.asdict(running).items()
         if value != getattr(given, name)
     }
-    kept = PrivateChain(chain=chain, auctioneer=auctioneer, settings=differs)
-    write_private(_path(given.home_path), msgspec.json.encode(kept))
+    chain_ = PrivateChain(chain=chain, auctioneer=auctioneer, settings=differs)
+    write_private(_path(given.home_path), msgspec.json.encode(chain_))
 
 
 def find(home: Path) -> PrivateChain | None:

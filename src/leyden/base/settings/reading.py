@@ -37,10 +37,10 @@ def load(environment: Mapping[str, str]) -> Settings:
     given = _from_environment(environment)
     home = Path(str(given.get("home", Settings().home))).expanduser()
     file = Path(environment.get(f"{PREFIX}CONFIG", home / "leyden.toml"))
-    kept = _from_file(file, required=f"{PREFIX}CONFIG" in environment)
+    file_settings = _from_file(file, required=f"{PREFIX}CONFIG" in environment)
     values: dict[str, object] = {}
     types = get_type_hints(Settings, include_extras=True)
-    for name, value in {**kept, **given}.items():
+    for name, value in {**file_settings, **given}.items():
         try:
             values[name] = msgspec.convert(value, types[name], strict=name not in given)
         except msgspec.ValidationError as error:
@@ -119,14 +119,14 @@ def _from_file(path: Path, *, required: bool) -> dict[str, object]:
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"{path}: {error}") from None
     try:
-        kept = tomllib.loads(text)
+        file_settings = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SetupError(f"{path}: {error}") from None
     names = {field.name for field in fields(Settings)}
-    for name in kept:
+    for name in file_settings:
         if name not in names:
             raise SetupError(f"{path}: {name}: {_unknown(name, names)}")
-    return kept
+    return file_settings
 
 
 def _read(variable: str, path: str) -> str:

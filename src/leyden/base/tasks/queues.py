@@ -12,7 +12,7 @@ CLAIM_FOR = timedelta(seconds=30)
 _FIRST_RETRY_S: Final = 1.0
 _LAST_RETRY_S: Final = 300.0
 # More doublings than there are until then, and no more than a float has.
-_MOST_DOUBLINGS: Final = 30
+_MAX_DOUBLINGS: Final = 30
 
 
 class Queue(Struct, frozen=True, kw_only=True):
@@ -29,5 +29,5 @@ class Queue(Struct, frozen=True, kw_only=True):
 
 def retry_after(attempts: int) -> timedelta:
     """Return the delay after failures: 1 s, 2 s, 4 s ... 5 minutes."""
-    doublings = min(attempts - 1, _MOST_DOUBLINGS)
+    doublings = min(attempts - 1, _MAX_DOUBLINGS)
     return timedelta(seconds=min(_FIRST_RETRY_S * 2**doublings, _LAST_RETRY_S))

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from leyden.base.database.stores import Stores
-from leyden.base.tasks.rows.tasks import Claim
+from leyden.base.tasks.rows.tasks import TaskClaim
 
 
 class ClaimedTask(Protocol):
@@ -16,7 +16,7 @@ class ClaimedTask(Protocol):
     """Whether the task was completed or rescheduled."""
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> TaskClaim:
         """This process's claim on the task."""
         ...
 

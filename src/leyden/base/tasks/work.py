@@ -6,7 +6,7 @@ from types import TracebackType
 
 from leyden.base.database.database import Database
 from leyden.base.database.stores import Stores
-from leyden.base.tasks.rows.tasks import Claim
+from leyden.base.tasks.rows.tasks import TaskClaim
 
 
 class _Fenced(AbstractAsyncContextManager[Stores]):
@@ -46,13 +46,13 @@ class _Fenced(AbstractAsyncContextManager[Stores]):
 class Work:
     """A claimed task."""
 
-    def __init__(self, database: Database, claim: Claim) -> None:
+    def __init__(self, database: Database, claim: TaskClaim) -> None:
         self._database = database
         self._claim = claim
         self.settled = False
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> TaskClaim:
         """This process's claim on the task."""
         return self._claim
 

@@ -13,7 +13,7 @@ from prometheus_client import Histogram
 from leyden.base.database.database import Database
 from leyden.base.rules.times import Clock
 from leyden.base.tasks.queues import Queue, retry_after
-from leyden.base.tasks.rows.tasks import Claim
+from leyden.base.tasks.rows.tasks import TaskClaim
 from leyden.base.tasks.work import Work
 from leyden.errors import Away, Stale
 
@@ -78,7 +78,7 @@ class _RunningQueue:
         self._holder = holder if queue.at_home else ""
         self._database = database
         self._clock = clock
-        self._running: dict[asyncio.Task[None], Claim] = {}
+        self._running: dict[asyncio.Task[None], TaskClaim] = {}
         self._claim_for, self._longest_sleep_s = queue.claim_for, _LONGEST_SLEEP_S
         if not queue.continuous:
             part_s = queue.claim_for.total_seconds() / 3
@@ -119,7 +119,7 @@ class _RunningQueue:
                 self.queue.kind,
                 now=now,
                 until=now + self._claim_for,
-                most=free,
+                limit=free,
                 holder=self._holder,
                 watch=self.queue.watch,
             )
@@ -129,13 +129,13 @@ class _RunningQueue:
             await self._extend_all()  # as it now runs, it has not failed
         return 0.0 if claims else _LONGEST_SLEEP_S  # another process was quicker
 
-    def _observe(self, claims: Sequence[Claim]) -> None:
+    def _observe(self, claims: Sequence[TaskClaim]) -> None:
         if not self.queue.continuous:  # else it was due when the program first started
             now, lag = self._clock(), _LAG.labels(self.queue.kind)
             for claim in claims:
                 lag.observe((now - claim.due).total_seconds())
 
-    def _start(self, claims: Sequence[Claim]) -> None:
+    def _start(self, claims: Sequence[TaskClaim]) -> None:
         for claim in claims:
             task = asyncio.create_task(
                 self._run(claim), name=f"{claim.kind} {claim.key}"
@@ -147,7 +147,7 @@ class _RunningQueue:
         del self._running[task]
         self.awake.set()
 
-    async def _run(self, claim: Claim) -> None:
+    async def _run(self, claim: TaskClaim) -> None:
         work = Work(self._database, claim)
         try:
             await self.queue.run(work)
@@ -175,7 +175,7 @@ class _RunningQueue:
             )
             await self._reschedule(claim, pause)
 
-    async def _reschedule(self, claim: Claim, pause: timedelta) -> None:
+    async def _reschedule(self, claim: TaskClaim, pause: timedelta) -> None:
         # Until this is written no process runs the task, for as long as the claim
         # lasts.
         due = self._clock() + pause
@@ -184,7 +184,7 @@ class _RunningQueue:
                 return
             await asyncio.sleep(_RETRY_WRITE_S)
 
-    async def _try_reschedule(self, claim: Claim, due: datetime) -> bool:
+    async def _try_reschedule(self, claim: TaskClaim, due: datetime) -> bool:
         """Reschedule a task, unless the claim is lost; return False if that failed."""
         try:
             async with self._database.transaction() as tx:

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from leyden.base.http.operations import Request
 from leyden.base.rules.times import from_us, to_iso, to_us
-from leyden.base.rules.units import EVERY_SAT, Sats
+from leyden.base.rules.units import MAX_SATS, Sats
 from leyden.channels import leased_channels, orders, sources
 from leyden.channels.direct import destinations, reservations
 from leyden.channels.leased_channels import LeasedChannel
@@ -24,7 +24,7 @@ from leyden.channels.rules.pricing import (
     Quote,
 )
 from leyden.channels.rules.sources import Source
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.channels.tickets.ticket_source import open_ticket, wait_for_ticket
 from leyden.errors import Malformed, TreasuryAway
 from leyden.schemas.flow import (
@@ -37,8 +37,8 @@ from leyden.schemas.flow import (
 )
 
 # Held to what is given out: a NUL in an id, say, is more than PostgreSQL takes.
-_PLACE = re.compile(rb"([0-9]{1,18}) ([0-9A-Za-z-]{1,60})")
-Amount = Annotated[int, Meta(ge=-EVERY_SAT, le=EVERY_SAT)]
+_POSITION = re.compile(rb"([0-9]{1,18}) ([0-9A-Za-z-]{1,60})")
+Amount = Annotated[int, Meta(ge=-MAX_SATS, le=MAX_SATS)]
 
 
 class ChannelWish(
@@ -113,9 +113,9 @@ class ChannelWish(
 
 async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     """Return a quote."""
-    shop, organization_id = _shop(request), request.principal.organization_id
-    channel = await _channel(shop, organization_id, body)
-    offer = await sources.quote(shop, organization_id, channel, now=request.now)
+    channels, organization_id = _channels(request), request.principal.organization_id
+    channel = await _channel(channels, organization_id, body)
+    offer = await sources.quote(channels, organization_id, channel, now=request.now)
     return _quoted(offer.quote, offer.credit_used, offer.source)
 
 
@@ -126,11 +126,11 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
     includes the ticket. With `node` or `node_id` there is no ticket: the channel is
     opened to that node.
     """
-    shop = _shop(request)
+    channels = _channels(request)
     organization_id = request.principal.organization_id
-    channel = await _channel(shop, organization_id, body)
+    channel = await _channel(channels, organization_id, body)
     order = await orders.create(
-        shop,
+        channels,
         organization_id,
         f"{request.key}{orders.SUFFIX}",
         channel,
@@ -138,15 +138,17 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
         now=request.now,
     )
     if order.paid:
-        order = await wait_for_ticket(shop, order)
-    return await _ordered(shop, order)
+        order = await wait_for_ticket(channels, order)
+    return await _ordered(channels, order)
 
 
 async def status(request: Request, body: OrderReference) -> OrderAnswer:
     """Return an order."""
-    shop = _shop(request)
+    channels = _channels(request)
     organization_id = request.principal.organization_id
-    return await _ordered(shop, await orders.get(shop, organization_id, body.order_id))
+    return await _ordered(
+        channels, await orders.get(channels, organization_id, body.order_id)
+    )
 
 
 async def cancel(request: Request, body: OrderReference) -> CancelledOrder:
@@ -154,44 +156,46 @@ async def cancel(request: Request, body: OrderReference) -> CancelledOrder:
 
     What was paid becomes credit. A second call has no further effect.
     """
-    shop = _shop(request)
+    channels = _channels(request)
     order = await orders.cancel(
-        shop,
+        channels,
         request.principal.organization_id,
         body.order_id,
         actor=request.principal.actor,
         now=request.now,
     )
-    return _cancelled(order, open_ticket(shop, order))
+    return _cancelled(order, open_ticket(channels, order))
 
 
 async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
     """List orders."""
-    shop = _shop(request)
+    channels = _channels(request)
     found = await orders.list_(
-        shop,
+        channels,
         request.principal.organization_id,
-        before=_place(query.cursor),
-        most=query.limit + 1,
+        before=_position(query.cursor),
+        limit=query.limit + 1,
     )
     shown = found[: query.limit]
-    channels = await leased_channels.find(shop.database.reader, shown)
-    uri = await reservations.seller_uri(shop.database.reader)
+    leased = await leased_channels.find(channels.database.reader, shown)
+    uri = await reservations.seller_uri(channels.database.reader)
     return OrdersAnswer(
         orders=[
-            _shown(each, open_ticket(shop, each), channels.get(each.id), uri)
+            _shown(each, open_ticket(channels, each), leased.get(each.id), uri)
             for each in shown
         ],
         next_cursor=_cursor(shown[-1]) if len(found) > query.limit else "",
     )
 
 
-async def _channel(shop: Shop, organization_id: str, body: ChannelWish) -> Channel:
+async def _channel(
+    channels: ChannelServices, organization_id: str, body: ChannelWish
+) -> Channel:
     """Return the requested channel, with the node that gets it if it names one."""
     channel = body.channel()
     if body.node or body.node_id:
         return await destinations.resolve(
-            shop, organization_id, channel, node=body.node
+            channels, organization_id, channel, node=body.node
         )
     for field in ("announce", "zero_conf"):
         if getattr(body, field):
@@ -199,35 +203,35 @@ async def _channel(shop: Shop, organization_id: str, body: ChannelWish) -> Chann
     return channel
 
 
-def _shop(request: Request) -> Shop:
-    if (shop := request.platform.shop) is None:
+def _channels(request: Request) -> ChannelServices:
+    if (channels := request.platform.channels) is None:
         raise TreasuryAway("this platform sells no channels", retry_after_s=3600)
-    return shop
+    return channels
 
 
-async def _ordered(shop: Shop, order: Order) -> OrderAnswer:
-    reader = shop.database.reader
-    channels = await leased_channels.find(reader, [order])
+async def _ordered(channels: ChannelServices, order: Order) -> OrderAnswer:
+    reader = channels.database.reader
+    leased = await leased_channels.find(reader, [order])
     uri = ""
     if order.kind is ChannelKind.DIRECT:
         uri = await reservations.seller_uri(reader)
-    ticket = open_ticket(shop, order)
-    return _shown(order, ticket, channels.get(order.id), uri)
+    ticket = open_ticket(channels, order)
+    return _shown(order, ticket, leased.get(order.id), uri)
 
 
 def _cursor(order: Order) -> str:
-    place = f"{to_us(order.created)} {order.id}"
-    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+    position = f"{to_us(order.created)} {order.id}"
+    return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
 
 
-def _place(cursor: str) -> tuple[datetime, str] | None:
+def _position(cursor: str) -> tuple[datetime, str] | None:
     if not cursor:
         return None
     try:
         padded = cursor.encode() + b"=" * (-len(cursor) % 4)
-        place = _PLACE.fullmatch(base64.b64decode(padded, b"-_", validate=True))
-        if place is not None:
-            return from_us(int(place[1])), place[2].decode()
+        position = _POSITION.fullmatch(base64.b64decode(padded, b"-_", validate=True))
+        if position is not None:
+            return from_us(int(position[1])), position[2].decode()
     except (binascii.Error, ValueError, OverflowError):
         pass
     raise Malformed("cursor: must be the `next_cursor` of an earlier page")
@@ -258,14 +262,14 @@ def _shown(
 ) -> OrderAnswer:
     """Convert an order to its response for the organization."""
     fields = _fields(order, ticket) | {"credit_used": order.credit_used}
-    asked_for = order.quote.channel
+    ordered_channel = order.quote.channel
     if order.kind is ChannelKind.DIRECT:
         fields |= {
-            "node": asked_for.node_key,
-            "node_id": asked_for.node_id or msgspec.UNSET,
+            "node": ordered_channel.node_key,
+            "node_id": ordered_channel.node_id or msgspec.UNSET,
             "seller_uri": seller_uri,
-            "announce": asked_for.announce,
-            "zero_conf": asked_for.zero_conf,
+            "announce": ordered_channel.announce,
+            "zero_conf": ordered_channel.zero_conf,
         }
     elif channel is not None:
         fields |= {"node": channel.node or msgspec.UNSET}

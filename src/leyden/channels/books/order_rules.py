@@ -9,7 +9,7 @@ from leyden.channels.rows.ledger import Written
 from leyden.channels.rules import ledger
 from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Reason
-from leyden.channels.rules.orders import ENDED, TICKETED, Order, Status
+from leyden.channels.rules.orders import ENDED, TICKETED, Order, OrderStatus
 from leyden.channels.rules.payments import OutputState
 from leyden.channels.rules.pricing import ChannelKind
 
@@ -64,9 +64,9 @@ def _cost(
         undone = sum(
             each.entry.sats for each in entries if each.entry.source in _SELLERS
         )
-        if undone != (0 if order.status is Status.FILLED else lease.cost):
+        if undone != (0 if order.status is OrderStatus.FILLED else lease.cost):
             yield f"it is {order.status}, but {undone:,} sat of its lease were reversed"
-    if order.status is Status.FILLED:
+    if order.status is OrderStatus.FILLED:
         team = order.organization_id
         customer_accounts = {
             ledger.credit(team),
@@ -79,11 +79,11 @@ def _cost(
             if each.entry.what is Reason.RELEASED
             and each.entry.target in customer_accounts
         )
-        place = ledger.held(order.id)
+        account = ledger.held(order.id)
         held = back + sum(
             each.entry.sats
             for each in entries
-            if each.entry.source == place and each.entry.what in ledger.SPENT
+            if each.entry.source == account and each.entry.what in ledger.SPENT
         )
         due = 0
         if lease is not None:
@@ -94,26 +94,26 @@ def _cost(
 
 def _holding(order: Order, entries: Sequence[Written]) -> list[str]:
     """List what is wrong with the money that an order holds, spent or returned."""
-    place = ledger.held(order.id)
+    account = ledger.held(order.id)
     into: Counter[Reason] = Counter()
     out: Counter[Reason] = Counter()
     for each in entries:
-        if each.entry.target == place:
+        if each.entry.target == account:
             into[each.entry.what] += each.entry.sats
-        if each.entry.source == place:
+        if each.entry.source == account:
             out[each.entry.what] += each.entry.sats
     holds = into.total() - out.total()
     refund = sum(
         each.entry.sats
         for each in entries
-        if each.entry.source == place
+        if each.entry.source == account
         and each.entry.what is Reason.RELEASED
         and each.entry.target == ledger.credit(order.organization_id)
         and not each.entry.key.startswith(ledger.UNUSED_FEE)
     )
     status = order.status
     spent = sum(out[each] - into[each] for each in ledger.SPENT)
-    back = out[Reason.RELEASED] if status is Status.FILLED else 0
+    back = out[Reason.RELEASED] if status is OrderStatus.FILLED else 0
     is_direct, handed_back = order.kind is ChannelKind.DIRECT, out[Reason.HANDED_BACK]
     # The HTLC expired while the seller opened the channel, so it was not paid for.
     price = min(order.total_fee, into.total() - handed_back)
@@ -138,10 +138,10 @@ def _holding(order: Order, entries: Sequence[Written]) -> list[str]:
             and (holds < price if is_direct else holds != price)
         ),
         f"its ticket is being created, but it holds only {holds:,} sat": (
-            status is Status.CREATING and holds < order.total_fee
+            status is OrderStatus.CREATING and holds < order.total_fee
         ),
         f"it is {status}, but {spent:,} sat were spent on it": (
-            spent + back != (price if status is Status.FILLED else 0)
+            spent + back != (price if status is OrderStatus.FILLED else 0)
         ),
         "its HTLC is still held, but should be settled": (
             status in (TICKETED & ENDED if is_direct else TICKETED) and order.held_htlc
@@ -150,9 +150,9 @@ def _holding(order: Order, entries: Sequence[Written]) -> list[str]:
     return [problem for problem, is_broken in found.items() if is_broken]
 
 
-def _is_walk(order: Order, moves: list[tuple[Status, Status]]) -> bool:
+def _is_walk(order: Order, moves: list[tuple[OrderStatus, OrderStatus]]) -> bool:
     legal = {(before, after) for (before, _), after in order.moves.items()}
-    at = Status.WAITING_PAYMENT
+    at = OrderStatus.WAITING_PAYMENT
     for before, after in moves:
         if before is not at or (before, after) not in legal:
             return False

@@ -10,19 +10,19 @@ import logging
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.channels.books import treasury_rules
 from leyden.channels.books.broken_rules import Broken
 from leyden.channels.books.verify import all_orders
 from leyden.channels.rows.treasury_checks import TreasuryCheck
 from leyden.channels.rules.orders import Order
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.errors import TreasuryAway
 
 TREASURY_CHECK: Final = "treasury comparison"  # a kind of task
-MOST_ORDERS: Final = 5_000  # asked about
-_MOST_FINDINGS: Final = 200
+MAX_ORDERS: Final = 5_000  # asked about
+_MAX_FINDINGS: Final = 200
 _BATCH: Final = 100
 _EVERY: Final = timedelta(days=1)
 _AGAIN: Final = timedelta(hours=1)  # after one that could not be finished
@@ -37,19 +37,19 @@ class TreasuryComparison:
 
     def __init__(
         self,
-        shop: Shop,
+        channels: ChannelServices,
         *,
         confirm_after_s: float = _CONFIRM_AFTER_S,
-        most: int = MOST_ORDERS,
+        limit: int = MAX_ORDERS,
     ) -> None:
-        self._shop = shop
+        self._channels = channels
         self._confirm_after_s = confirm_after_s
-        self._most = most
+        self._most = limit
 
     async def run(self, work: ClaimedTask) -> None:
         """Compare if a day has passed; the task never ends."""
-        shop, began = self._shop, self._shop.clock()
-        last = await shop.database.reader.treasury_checks.find()
+        channels, began = self._channels, self._channels.clock()
+        last = await channels.database.reader.treasury_checks.find()
         if last is not None and began < last.at + _EVERY:
             await _reschedule(work, last.at + _EVERY)
             return
@@ -62,9 +62,9 @@ class TreasuryComparison:
             await _reschedule(work, began + _AGAIN)
 
     async def _compare(self, work: ClaimedTask, began: datetime) -> None:
-        shop = self._shop
-        known = await shop.database.reader.treasury.find()
-        if known is None or await shop.payments.identity() != known.pubkey:
+        channels = self._channels
+        known = await channels.database.reader.treasury.find()
+        if known is None or await channels.payments.identity() != known.pubkey:
             # Another treasury has an alarm of its own, and received no payments.
             await _reschedule(work, began + _AGAIN)
             return
@@ -75,13 +75,15 @@ class TreasuryComparison:
             await asyncio.sleep(self._confirm_after_s)
         broken = await self._confirmed(suspects)
         found = [
-            Finding(kind=Kind.TREASURY_DIFFERS, subject=each.subject, what=each.where)
-            for each in broken[:_MOST_FINDINGS]
+            Finding(
+                kind=AlarmKind.TREASURY_DIFFERS, subject=each.subject, what=each.where
+            )
+            for each in broken[:_MAX_FINDINGS]
         ]
-        now = shop.clock()
+        now = channels.clock()
         async with work.transaction() as tx:
             await tx.findings.replace(
-                Kind.TREASURY_DIFFERS, found, now=now, since=began
+                AlarmKind.TREASURY_DIFFERS, found, now=now, since=began
             )
             await tx.treasury_checks.save(
                 TreasuryCheck(
@@ -100,7 +102,7 @@ class TreasuryComparison:
     async def _newest(self) -> list[Order]:
         """Return the newest orders that asked for a payment, paid ones first."""
         newest: list[tuple[bool, datetime, str, Order]] = []
-        async for orders in all_orders(self._shop.database.reader):
+        async for orders in all_orders(self._channels.database.reader):
             await asyncio.sleep(0)  # SQLite's reads let nobody else run
             for order in orders:
                 if order.payment_request is None:
@@ -138,7 +140,10 @@ class TreasuryComparison:
         return [
             each
             async for each in treasury_rules.broken_by(
-                self._shop.database, self._shop.payments, orders, unknown=unknown
+                self._channels.database,
+                self._channels.payments,
+                orders,
+                unknown=unknown,
             )
         ]
 

@@ -62,8 +62,8 @@ async def broken_by(
         if isinstance(each, Output) and each.address in addresses
     }
     for payment_hash, order in by_hash.items():
-        if (seen := invoices.get(payment_hash)) and (
-            broken := await _invoice(database, order, seen)
+        if (reported := invoices.get(payment_hash)) and (
+            broken := await _invoice(database, order, reported)
         ):
             yield broken
     for order in by_hash.values():
@@ -74,14 +74,14 @@ async def broken_by(
         yield _broken(outpoint, "the treasury has it, but no order does")
 
 
-async def _invoice(database: Database, order: Order, seen: Invoice) -> Broken | None:
+async def _invoice(database: Database, order: Order, invoice: Invoice) -> Broken | None:
     booked = sum(
         each.entry.sats
         for each in await database.reader.ledger.of_order(order.id)
         if each.entry.source == ledger.RECEIVED
-        and each.entry.key.startswith(f"lightning:{seen.payment_hash}")
+        and each.entry.key.startswith(f"lightning:{invoice.payment_hash}")
     )
-    received = seen.sats if seen.state is InvoiceState.SETTLED else 0
+    received = invoice.sats if invoice.state is InvoiceState.SETTLED else 0
     if booked == received:
         return None
     return Broken(

@@ -35,7 +35,7 @@ async def verify(
     """
     # Of one moment: an order that moves between two reads would seem to break rules.
     async with database.snapshot() as books:
-        broken = [each async for each in _places(books)]
+        broken = [each async for each in _accounts(books)]
         broken += [each async for each in _coupons(books)]
         broken += [each async for each in _orders(books)]
     broken += [
@@ -71,26 +71,26 @@ async def _orders(books: Stores) -> AsyncIterator[Broken]:
                 yield each
 
 
-async def _places(books: Stores) -> AsyncIterator[Broken]:
+async def _accounts(books: Stores) -> AsyncIterator[Broken]:
     reader = books.ledger
     sums = await reader.sums()
     if total := sum(sums.values()):
         yield Broken("I1", f"all entries together sum to {total:,} sat, not to 0")
     stored = await reader.stored_balances()
-    for place in sorted({*stored, *filter(_has_stored_balance, sums)}):
-        if stored.get(place, 0) != sums.get(place, 0):
+    for account in sorted({*stored, *filter(_has_stored_balance, sums)}):
+        if stored.get(account, 0) != sums.get(account, 0):
             yield Broken(
                 "I2",
-                f"the stored balance of {place} is {stored.get(place, 0):,} sat, "
-                f"but its entries sum to {sums.get(place, 0):,}",
+                f"the stored balance of {account} is {stored.get(account, 0):,} sat, "
+                f"but its entries sum to {sums.get(account, 0):,}",
             )
-    for place, sats in sorted(sums.items()):
-        if sats < 0 and not ledger.may_go_below_zero(place):
-            yield Broken("I3", f"the balance of {place} is negative: {sats:,} sat")
+    for account, sats in sorted(sums.items()):
+        if sats < 0 and not ledger.may_go_below_zero(account):
+            yield Broken("I3", f"the balance of {account} is negative: {sats:,} sat")
 
 
-def _has_stored_balance(place: str) -> bool:
-    return ":" in place
+def _has_stored_balance(account: str) -> bool:
+    return ":" in account
 
 
 async def _subscriptions(database: Database) -> AsyncIterator[Broken]:
@@ -119,7 +119,7 @@ async def _coupons(books: Stores) -> AsyncIterator[Broken]:
     paid_out = await books.ledger.sums()
     claimed = 0
     after = ""
-    while batch := await books.coupons.all_(after=after, most=_BATCH):
+    while batch := await books.coupons.all_(after=after, limit=_BATCH):
         after = batch[-1].id
         for coupon in batch:
             if not coupon.claimed:
@@ -149,6 +149,6 @@ async def _coupons(books: Stores) -> AsyncIterator[Broken]:
 async def all_orders(rows: Stores) -> AsyncIterator[list[Order]]:
     """Yield all orders in batches, ordered by id."""
     after = ""
-    while batch := await rows.orders.all_(after=after, most=_BATCH):
+    while batch := await rows.orders.all_(after=after, limit=_BATCH):
         after = batch[-1].id
         yield batch

@@ -5,20 +5,20 @@ from typing import TypeVar
 
 from leyden.base.cli.database import on_running
 from leyden.base.platform import Platform
-from leyden.channels.wiring.shop import open_for_payments, shop_of
+from leyden.channels.wiring.channels import make_channels, receiving_payments
 from leyden.values import replace
 
 Result = TypeVar("Result")
 
 
-def on_shop(step: Callable[[Platform], Awaitable[Result]]) -> Result:
-    """Run one step with the shop as well, if one is configured."""
+def on_channels(step: Callable[[Platform], Awaitable[Result]]) -> Result:
+    """Run one step with channel sales as well, if they are configured."""
 
     async def run(platform: Platform) -> Result:
-        shop = shop_of(platform)
-        if shop is None:
+        channels = make_channels(platform)
+        if channels is None:
             return await step(platform)
-        async with open_for_payments(shop, listening=False):
-            return await step(replace(platform, shop=shop))
+        async with receiving_payments(channels, listening=False):
+            return await step(replace(platform, channels=channels))
 
     return on_running(run)

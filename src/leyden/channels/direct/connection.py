@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from leyden.errors import NodeRefused, SellerAway
 from leyden.lnd import rest
-from leyden.nodes.lnd.connection import Access, Connection
+from leyden.nodes.lnd.connection import LndAccess, LndConnection
 
 BUMP = "uri:/walletrpc.WalletKit/BumpFee"
 HASHES = "uri:/chainrpc.ChainKit/GetBlockHash"
@@ -49,10 +49,10 @@ _NOT_YET: Final = (
 _DENIED: Final = "permission denied"
 
 
-class SellerConnection(Connection):
+class SellerConnection(LndConnection):
     """A client that raises SellerAway without an answer, else NodeRefused."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: LndAccess) -> None:
         super().__init__(access, rest.Errors(_away, rest.refused))
 
     async def call_or_away(

@@ -6,9 +6,9 @@ from leyden.channels import sources
 from leyden.channels.direct import zero_conf
 from leyden.channels.rules import destinations
 from leyden.channels.rules.pricing import Channel
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.errors import Conflict, Malformed, NotFound
-from leyden.nodes.rules.nodes import DesiredState, Node, Status
+from leyden.nodes.rules.nodes import DesiredState, Node, NodeStatus
 from leyden.nodes.rules.peer_ports import host_port
 from leyden.values import replace
 
@@ -17,7 +17,7 @@ _KEY_COMES_S: Final = 10
 
 
 async def resolve(
-    shop: Shop, organization_id: str, channel: Channel, *, node: str
+    channels: ChannelServices, organization_id: str, channel: Channel, *, node: str
 ) -> Channel:
     """Return the channel with key and address of the node that gets it.
 
@@ -26,28 +26,30 @@ async def resolve(
     and Conflict while a hosted node's key is not known.
     """
     field = "node" if node else "node_id"
-    sources.check_direct(shop, field=field)
+    sources.check_direct(channels, field=field)
     key, host = destinations.parse(node, field="node") if node else ("", "")
     hosted = None
     if channel.node_id:
-        hosted = found = await _hosted(shop, organization_id, channel.node_id)
+        hosted = found = await _hosted(channels, organization_id, channel.node_id)
         if host:
             raise Malformed("node: with node_id, send the public key without @host")
         if found.open_peer_port:
-            host = host_port(shop.dialing.peer_host, found.open_peer_port)
-        key = await _key_of(shop, organization_id, found, sent=key)
+            host = host_port(channels.dialing.peer_host, found.open_peer_port)
+        key = await _key_of(channels, organization_id, found, sent=key)
     elif host:
-        shop.dialing.check(host, field="node")
-    await refuse_own(shop, key, field="node")
+        channels.dialing.check(host, field="node")
+    await refuse_own(channels, key, field="node")
     if channel.zero_conf:
-        await zero_conf.check(shop, key, hosted, announce=channel.announce)
+        await zero_conf.check(channels, key, hosted, announce=channel.announce)
     return replace(channel, node_key=key, node_host=host)
 
 
-async def _hosted(shop: Shop, organization_id: str, node_id: str) -> Node:
+async def _hosted(
+    channels: ChannelServices, organization_id: str, node_id: str
+) -> Node:
     node = None
     if len(node_id) <= _LONGEST_ID:
-        node = await shop.database.reader.nodes.find(node_id)
+        node = await channels.database.reader.nodes.find(node_id)
     if (
         node is None
         or node.organization_id != organization_id
@@ -57,13 +59,15 @@ async def _hosted(shop: Shop, organization_id: str, node_id: str) -> Node:
     return node
 
 
-async def _key_of(shop: Shop, organization_id: str, node: Node, *, sent: str) -> str:
+async def _key_of(
+    channels: ChannelServices, organization_id: str, node: Node, *, sent: str
+) -> str:
     """Return a hosted node's public key: from lnd's files, or as its owner sent it.
 
     If lnd's files can't be read from here, the owner must send the key until an order
     for the node was filled.
     """
-    reader = shop.database.reader
+    reader = channels.database.reader
     known = await reader.node_keys.find(node.id)
     if known and sent not in {"", known}:
         raise Malformed(
@@ -72,7 +76,7 @@ async def _key_of(shop: Shop, organization_id: str, node: Node, *, sent: str) ->
     key = known or sent or await reader.orders.key_of_node(organization_id, node.id)
     if not key:
         # lnd writes it down as it is unlocked, and we read it a moment later.
-        comes = node.status in {Status.STARTING, Status.RUNNING}
+        comes = node.status in {NodeStatus.STARTING, NodeStatus.RUNNING}
         first = f"try again in {_KEY_COMES_S} s" if comes else "unlock its wallet"
         raise Conflict(
             f"node: we don't know this node's public key yet; {first}, or send the key "
@@ -82,11 +86,11 @@ async def _key_of(shop: Shop, organization_id: str, node: Node, *, sent: str) ->
     return key
 
 
-async def refuse_own(shop: Shop, key: str, *, field: str) -> None:
+async def refuse_own(channels: ChannelServices, key: str, *, field: str) -> None:
     """Raise Malformed for the key of one of the platform's own lnds."""
-    reader = shop.database.reader
+    reader = channels.database.reader
     treasury, seller = await reader.treasury.find(), await reader.seller.find()
-    own = {shop.rules.treasury, shop.rules.seller}
+    own = {channels.rules.treasury, channels.rules.seller}
     own |= {each.pubkey for each in (treasury, seller) if each is not None}
     if key in own:
         raise Malformed(f"{field}: this node belongs to the platform itself")

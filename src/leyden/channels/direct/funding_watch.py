@@ -14,7 +14,7 @@ from leyden.channels.direct.base import Seller
 from leyden.channels.direct.rows.fundings import TAKEN
 from leyden.channels.direct.rules.fundings import (
     Bump,
-    Chain,
+    ChainView,
     Funding,
     FundingState,
     Obstacle,
@@ -22,7 +22,7 @@ from leyden.channels.direct.rules.fundings import (
 )
 from leyden.channels.direct.rules.openings import SellerWallet
 from leyden.channels.holding import undo
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.events.rules.events import Data, Event
 from leyden.values import replace
@@ -35,10 +35,12 @@ _BATCH: Final = 500
 _MARGIN: Final = 144
 
 
-async def check(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
+async def check(
+    channels: ChannelServices, seller: Seller, wallet: SellerWallet
+) -> None:
     """Check all fundings that are not buried; raise SellerAway on no response."""
-    reader = shop.database.reader.fundings
-    watched = await reader.watched(most=_BATCH)
+    reader = channels.database.reader.fundings
+    watched = await reader.watched(limit=_BATCH)
     if not watched:
         return
     since = max(0, min(each.since for each in watched) - _MARGIN)
@@ -47,22 +49,24 @@ async def check(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
         # This wallet does not have the fundings of another seller.
         watched = [each for each in watched if each.peer == wallet.pubkey]
         coins = {coin for each in watched for coin in each.coins}
-        chain = Chain(
+        chain = ChainView(
             height=wallet.height,
             sat_per_vb=wallet.fee_sat_per_vb,
             transactions=await seller.spending(coins, since=since),
         )
         for each in watched:
-            await _step(shop, seller, chain, each)
-        watched = await reader.watched(after=after, most=_BATCH)
+            await _step(channels, seller, chain, each)
+        watched = await reader.watched(after=after, limit=_BATCH)
 
 
-async def _step(shop: Shop, seller: Seller, chain: Chain, funding: Funding) -> None:
-    state, needed = follow(funding, chain, shop.rules.fundings)
+async def _step(
+    channels: ChannelServices, seller: Seller, chain: ChainView, funding: Funding
+) -> None:
+    state, needed = follow(funding, chain, channels.rules.fundings)
     if state is FundingState.LOST:
-        await _lose(shop, funding)
+        await _lose(channels, funding)
     elif isinstance(needed, Bump):
-        await _bump(shop, seller, chain, funding, needed)
+        await _bump(channels, seller, chain, funding, needed)
     else:
         after = replace(funding, state=state, obstacle=needed)
         if found := chain.find(funding.txid):
@@ -70,7 +74,7 @@ async def _step(shop: Shop, seller: Seller, chain: Chain, funding: Funding) -> N
         if state is FundingState.UNCONFIRMED and funding.state is not state:
             after = replace(after, since=chain.height)
         if after != funding:
-            async with shop.database.transaction() as tx:
+            async with channels.database.transaction() as tx:
                 await _change(tx, funding, after)
 
 
@@ -85,17 +89,21 @@ async def _change(tx: Stores, before: Funding, after: Funding) -> bool:
 
 
 async def _bump(
-    shop: Shop, seller: Seller, chain: Chain, funding: Funding, bump: Bump
+    channels: ChannelServices,
+    seller: Seller,
+    chain: ChainView,
+    funding: Funding,
+    bump: Bump,
 ) -> None:
-    now = shop.clock()
-    async with shop.database.transaction() as tx:
+    now = channels.clock()
+    async with channels.database.transaction() as tx:
         if not await tx.fundings.begin_bump(funding, bump, height=chain.height, at=now):
             return
     refused = await seller.bump(bump.outpoint, bump.fee)
     obstacle = Obstacle.NONE
     if refused is not None:
         obstacle = Obstacle.FORBIDDEN if refused.forbidden else Obstacle.REFUSED
-    async with shop.database.transaction() as tx:
+    async with channels.database.transaction() as tx:
         await tx.fundings.end_bump(funding, refused.why if refused else TAKEN)
         await _change(tx, funding, replace(funding, obstacle=obstacle))
         if refused is None:
@@ -112,12 +120,12 @@ async def _bump(
             tx.events.add(event, at=now)
 
 
-async def _lose(shop: Shop, funding: Funding) -> None:
+async def _lose(channels: ChannelServices, funding: Funding) -> None:
     """End the order, and refund its payments, exactly once."""
     after = replace(funding, state=FundingState.LOST, obstacle=Obstacle.NONE)
-    async with shop.database.transaction() as tx:
+    async with channels.database.transaction() as tx:
         work = await UnitOfWork.load(
-            tx, [funding.order_id], now=shop.clock(), lock_organizations=True
+            tx, [funding.order_id], now=channels.clock(), lock_organizations=True
         )
         order = work.order(funding.order_id)
         if not await _change(tx, funding, after):

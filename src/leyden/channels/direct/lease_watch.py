@@ -14,7 +14,7 @@ from leyden.base.rules.units import BLOCKS_PER_WEEK
 from leyden.channels.direct.base import Seller
 from leyden.channels.direct.rules.openings import ClosedChannel, SellerWallet
 from leyden.channels.rows.leases import RunningLease
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.events.rules.events import Data, Event
 from leyden.values import replace
 
@@ -24,31 +24,33 @@ _BATCH: Final = 500
 _NOTHING, _ENDING, _ENDED = 0, 1, 2  # the last event announced for a lease
 
 
-async def check(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
+async def check(
+    channels: ChannelServices, seller: Seller, wallet: SellerWallet
+) -> None:
     """Check all direct channels once, and announce changes."""
-    reader, after = shop.database.reader.leases, ""
-    running = await reader.running(after=after, most=_BATCH)
+    reader, after = channels.database.reader.leases, ""
+    running = await reader.running(after=after, limit=_BATCH)
     if not running:
         return
     closed = {each.point: each for each in await seller.closed()}
     while running:
         after = running[-1].order_id
         for lease in running:
-            now = shop.clock()
+            now = channels.clock()
             change = _next_state(lease, closed.get(lease.point), wallet.height, now=now)
             if change is not None:
-                async with shop.database.transaction() as tx:
+                async with channels.database.transaction() as tx:
                     await _announce(tx, lease, *change, now=now)
-        running = await reader.running(after=after, most=_BATCH)
+        running = await reader.running(after=after, limit=_BATCH)
 
 
-async def ended(shop: Shop) -> list[RunningLease]:
+async def ended(channels: ChannelServices) -> list[RunningLease]:
     """List leases that have ended although their channels are open, by order id."""
-    reader, after = shop.database.reader.leases, ""
+    reader, after = channels.database.reader.leases, ""
     found: list[RunningLease] = []
-    while running := await reader.running(after=after, most=_BATCH):
+    while running := await reader.running(after=after, limit=_BATCH):
         after = running[-1].order_id
-        found += [lease for lease in running if lease.told == _ENDED]
+        found += [lease for lease in running if lease.announced == _ENDED]
     return found
 
 
@@ -60,10 +62,10 @@ def _next_state(
         early = (closed.height or height) < lease.ends
         after = replace(lease, closed=now, closed_early=early)
         return after, "channel.closed_early" if early else ""
-    if height >= lease.ends and lease.told < _ENDED:
-        return replace(lease, told=_ENDED), "channel.lease_ended"
-    if height >= lease.ends - BLOCKS_PER_WEEK and lease.told < _ENDING:
-        return replace(lease, told=_ENDING), "channel.lease_ending"
+    if height >= lease.ends and lease.announced < _ENDED:
+        return replace(lease, announced=_ENDED), "channel.lease_ended"
+    if height >= lease.ends - BLOCKS_PER_WEEK and lease.announced < _ENDING:
+        return replace(lease, announced=_ENDING), "channel.lease_ending"
     return None
 
 

@@ -28,7 +28,7 @@ from leyden.channels.direct.rules.openings import (
 )
 from leyden.channels.rules.payments import Outpoint
 from leyden.errors import NodeRefused
-from leyden.nodes.lnd.connection import Access
+from leyden.nodes.lnd.connection import LndAccess
 
 # A funding transaction of ours is looked for among the newest blocks' and those that
 # no block has.
@@ -61,7 +61,7 @@ def features_of(
 class LndSeller:
     """An lnd with a wallet of its own; never the treasury."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: LndAccess) -> None:
         self._lnd = SellerConnection(access)
         self._fundings = LndFundings(self._lnd)
 

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from leyden.channels.direct.connection import SellerConnection, refusal
 from leyden.errors import NodeRefused
-from leyden.nodes.lnd.connection import Access
+from leyden.nodes.lnd.connection import LndAccess
 from leyden.values import Struct
 
 LSPS: Final = 37913  # the type of all messages of LSPS (bLIP-50)
@@ -21,7 +21,7 @@ LONGEST: Final = 65_533
 _NOT_CONNECTED: Final = "peer is not connected"
 
 
-class Message(Struct, frozen=True):
+class PeerMessage(Struct, frozen=True):
     """A message of a peer, whose key the transport has proven."""
 
     peer: str
@@ -31,7 +31,7 @@ class Message(Struct, frozen=True):
 class Messages(Protocol):
     """Messages of LSPS from and to the seller's peers."""
 
-    def listen(self) -> AsyncGenerator[Message, None]:
+    def listen(self) -> AsyncGenerator[PeerMessage, None]:
         """Yield messages as they arrive; raise SellerAway when none can arrive."""
         ...
 
@@ -47,10 +47,10 @@ class Messages(Protocol):
 class LndMessages:
     """Messages through the seller's lnd."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: LndAccess) -> None:
         self._lnd = SellerConnection(access)
 
-    async def listen(self) -> AsyncGenerator[Message, None]:
+    async def listen(self) -> AsyncGenerator[PeerMessage, None]:
         """Yield messages of LSPS, and no others."""
         stream = self._lnd.stream("GET", "/v1/custommessage/subscribe")
         try:
@@ -59,7 +59,7 @@ class LndMessages:
                     if int(message["type"]) != LSPS:
                         continue
                     try:
-                        yield Message(
+                        yield PeerMessage(
                             base64.b64decode(message["peer"]).hex(),
                             base64.b64decode(message.get("data", "")),
                         )

@@ -24,7 +24,7 @@ from datetime import timedelta
 from typing import Final
 
 from leyden.base.database.stores import Stores
-from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.channels.direct import reservations
@@ -42,14 +42,14 @@ from leyden.channels.refunds import refund
 from leyden.channels.rules import ledger, pricing
 from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Reason
-from leyden.channels.rules.orders import ENDED, Event, Order, Status, advance
-from leyden.channels.shop import Shop
+from leyden.channels.rules.orders import ENDED, Order, OrderEvent, OrderStatus, advance
+from leyden.channels.services import ChannelServices
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import SellerAway, SoldOut
 
 log = logging.getLogger(__name__)
 
-_NOT_ASKED = {Status.CREATING, Status.CREATED}
+_NOT_ASKED = {OrderStatus.CREATING, OrderStatus.CREATED}
 _RETRY_AFTER = timedelta(seconds=5)
 # lnd locks the coins of an opening for at least this long after the first request.
 _LOCKED: Final = timedelta(minutes=9)
@@ -58,64 +58,66 @@ _LOCKED: Final = timedelta(minutes=9)
 _OVER: Final = timedelta(minutes=35)
 
 
-async def open_channel(shop: Shop, due: ClaimedTask) -> None:
+async def open_channel(channels: ChannelServices, due: ClaimedTask) -> None:
     """Advance a paid direct order by one step; called until the order has ended."""
-    order = await shop.database.reader.orders.get(due.key)
-    if order.status in ENDED or order.status is Status.WAITING_PAYMENT:
+    order = await channels.database.reader.orders.get(due.key)
+    if order.status in ENDED or order.status is OrderStatus.WAITING_PAYMENT:
         return
     try:
-        await _Step(shop, due, order).take()
+        await _Step(channels, due, order).take()
     except SellerAway as error:
         log.warning(
             "unknown whether the seller opened a channel",
             extra={"order": order.id, "why": str(error)},
         )
-        if not await _give_up_unasked(shop, due):
-            await _reschedule(shop, due, _RETRY_AFTER)
+        if not await _give_up_unasked(channels, due):
+            await _reschedule(channels, due, _RETRY_AFTER)
 
 
-async def _give_up_unasked(shop: Shop, due: ClaimedTask) -> bool:
+async def _give_up_unasked(channels: ChannelServices, due: ClaimedTask) -> bool:
     """Refund an order if the seller did not respond for as long as it waits.
 
     No opening was requested, so this is as if the buyer's node never connected. But a
     database that was restored may not know of one: look up the payment first. If it
     was settled, so was its channel published, and only the seller can tell.
     """
-    order = await shop.database.reader.orders.get(due.key)
-    if order.status not in _NOT_ASKED or not _waited_long(shop, order):
+    order = await channels.database.reader.orders.get(due.key)
+    if order.status not in _NOT_ASKED or not _waited_long(channels, order):
         return False
-    order = await _look_up_payment(shop, order)
-    if not _waited_long(shop, order):
+    order = await _look_up_payment(channels, order)
+    if not _waited_long(channels, order):
         return False
-    await refund(shop, due, order)
+    await refund(channels, due, order)
     return True
 
 
-async def _look_up_payment(shop: Shop, order: Order) -> Order:
+async def _look_up_payment(channels: ChannelServices, order: Order) -> Order:
     """Look up the order's payment if it is held; return the order as it is then."""
     if not order.held_htlc or (request := order.payment_request) is None:
         return order
-    await look_up(shop, [request])
-    return await shop.database.reader.orders.get(order.id)
+    await look_up(channels, [request])
+    return await channels.database.reader.orders.get(order.id)
 
 
 class _Step:
     """One step of one order."""
 
-    def __init__(self, shop: Shop, due: ClaimedTask, order: Order) -> None:
-        if shop.seller is None:
+    def __init__(
+        self, channels: ChannelServices, due: ClaimedTask, order: Order
+    ) -> None:
+        if channels.seller is None:
             raise SellerAway(why="no seller is configured now", retry_after_s=60)
-        self._shop, self._due, self._order = shop, due, order
+        self._channels, self._due, self._order = channels, due, order
         self._channel = order.quote.channel
-        self._seller: Seller = shop.seller
-        self._rules = shop.rules
+        self._seller: Seller = channels.seller
+        self._rules = channels.rules
         self._seller_key = ""
         self._coins: list[Coin] = []
 
     async def take(self) -> None:
-        reader = self._shop.database.reader
+        reader = self._channels.database.reader
         self._coins = await reader.reserved_coins.of_order(self._order.id)
-        wallet = await reservations.read_wallet(self._shop)
+        wallet = await reservations.read_wallet(self._channels)
         self._seller_key = wallet.pubkey
         opening = await self._seller.find(self._order.id, self._coins)
         if opening.state is OpeningState.NONE:
@@ -152,7 +154,7 @@ class _Step:
 
     async def _prepare(self, wallet: SellerWallet) -> bool:
         """Move the order to `submitted`; return False if it waits or has failed."""
-        order, shop = self._order, self._shop
+        order, channels = self._order, self._channels
         since_request = await self._since_request()
         may_come = _LOCKED <= since_request < _OVER
         if why := await self._why_over(wallet, may_come=may_come):
@@ -168,7 +170,9 @@ class _Step:
         if not self._coins and not await self._reserve(wallet):
             return False
         to = self._channel
-        addresses = await shop.dialing.addresses(to.node_host, order.organization_id)
+        addresses = await channels.dialing.addresses(
+            to.node_host, order.organization_id
+        )
         if not await self._seller.connect(to.node_key, addresses):
             return await self._wait_for_peer()
         return await self._submit_if_held(since_request)
@@ -179,8 +183,8 @@ class _Step:
         An opening that locks coins of no order may be this order's own, from before the
         database was restored. Until that is over, the order gets no other coins.
         """
-        order, shop = self._order, self._shop
-        reserved = await shop.database.reader.reserved_coins.with_sats()
+        order, channels = self._order, self._channels
+        reserved = await channels.database.reader.reserved_coins.with_sats()
         unlocked = set(wallet.coins)
         known = sum(coin.sats for coin in reserved if coin not in unlocked)
         if wallet.locked > known:
@@ -198,7 +202,9 @@ class _Step:
                 if work.order(order.id).status is not order.status:
                     await self._due.reschedule(tx, due=work.now)
                     return False
-                await reservations.reserve_paid(tx, shop, order, coins, now=work.now)
+                await reservations.reserve_paid(
+                    tx, channels, order, coins, now=work.now
+                )
         except SoldOut as error:
             return await self._give_up(error.message)
         self._coins = list(coins)
@@ -209,33 +215,35 @@ class _Step:
 
         An earlier attempt may have returned it, and died before booking that.
         """
-        order, shop = self._order, self._shop
-        if (await _look_up_payment(shop, order)).held_htlc != order.held_htlc:
+        order, channels = self._order, self._channels
+        if (await _look_up_payment(channels, order)).held_htlc != order.held_htlc:
             return await self._try_again_in(timedelta(0))
-        if order.status is not Status.SUBMITTED:
+        if order.status is not OrderStatus.SUBMITTED:
             return await self._submit()
         # Record when the new request was sent.
         return since_request < _OVER or await self._wait_for_peer()
 
     async def _why_over(self, wallet: SellerWallet, *, may_come: bool) -> str:
         """Return why no channel can be opened for the order now; "" if one can."""
-        order, shop = self._order, self._shop
-        held = await shop.database.reader.ledger.balance(ledger.held(order.id))
+        order, channels = self._order, self._channels
+        held = await channels.database.reader.ledger.balance(ledger.held(order.id))
         if held < order.total_fee:
             return "its payment is no longer held"
         if _lock_left(order, wallet.height) < self._rules.lock_left:
             return "the payment's HTLC expires too soon"
-        if _waited_long(shop, order) and not may_come:
+        if _waited_long(channels, order) and not may_come:
             return "the node was not connected in time"
         return ""
 
     async def _since_request(self) -> timedelta:
         """Return how long ago the opening was first requested, if it was."""
-        if self._order.status is not Status.SUBMITTED:
+        if self._order.status is not OrderStatus.SUBMITTED:
             return timedelta(0)
-        steps = await self._shop.database.reader.moves.timeline(self._order.id)
-        asked = max(at for status, at in steps if status is Status.SUBMITTED)
-        return self._shop.clock() - asked
+        steps = await self._channels.database.reader.moves.timeline(self._order.id)
+        requested_at = max(
+            at for status, at in steps if status is OrderStatus.SUBMITTED
+        )
+        return self._channels.clock() - requested_at
 
     async def _submit(self) -> bool:
         async with self._due.transaction() as tx:
@@ -254,7 +262,7 @@ class _Step:
             if is_peer_busy or capacity + order.quote.channel.capacity > limit:
                 await self._due.reschedule(tx, due=work.now + self._rules.peer_every)
                 return False
-            self._order = work.move(advance(order, Event.ASKED))
+            self._order = work.move(advance(order, OrderEvent.ASKED))
             await work.flush(tx)
         return True
 
@@ -262,19 +270,19 @@ class _Step:
         async with self._due.transaction() as tx:
             work = await self._load(tx)
             order = work.order(self._order.id)
-            if order.may(Event.UNREACHED):
-                work.move(advance(order, Event.UNREACHED))
+            if order.may(OrderEvent.UNREACHED):
+                work.move(advance(order, OrderEvent.UNREACHED))
             await work.flush(tx)
             await self._due.reschedule(tx, due=work.now + self._rules.peer_every)
         return False
 
     async def _give_up(self, why: str) -> bool:
         log.warning("no channel is opened", extra={"order": self._order.id, "why": why})
-        await refund(self._shop, self._due, self._order)
+        await refund(self._channels, self._due, self._order)
         return False
 
     async def _try_again_in(self, pause: timedelta) -> bool:
-        await _reschedule(self._shop, self._due, pause)
+        await _reschedule(self._channels, self._due, pause)
         return False
 
     # After the request to the seller.
@@ -291,7 +299,7 @@ class _Step:
             work = await self._load(tx)
             order = work.order(self._order.id)
             if order.status in _NOT_ASKED:
-                order = work.move(advance(order, Event.ASKED))
+                order = work.move(advance(order, OrderEvent.ASKED))
             if opening.channel_point and not order.channel_point:
                 work.change(order.with_changes(channel_point=opening.channel_point))
             await work.flush(tx)
@@ -306,13 +314,13 @@ class _Step:
             "a channel is signed but its transaction is not published",
             extra={"order": order.id, "channel_point": opening.channel_point},
         )
-        if order.status is Status.SUBMITTED and left < self._rules.lock_left:
+        if order.status is OrderStatus.SUBMITTED and left < self._rules.lock_left:
             log.error(
                 "returning the payment; a channel may open without payment",
                 extra={"order": order.id, "channel_point": opening.channel_point},
             )
             await refund(
-                self._shop, self._due, order, channel_point=opening.channel_point
+                self._channels, self._due, order, channel_point=opening.channel_point
             )
         else:
             await self._wait_for_answer(opening)
@@ -337,19 +345,19 @@ class _Step:
 
     async def _settle(self, order: Order) -> bool:
         request = order.payment_request
-        return request is not None and await self._shop.payments.settle(request)
+        return request is not None and await self._channels.payments.settle(request)
 
     def _lease(self, order: Order, opening: Opening) -> Lease:
         channel = self._channel
         at_rate = pricing.premium(
             channel.capacity, order.quote.rate_fixed, channel.lease_duration_blocks
         )
-        most = Sats(order.quote.pool_fee - at_rate)
+        limit = Sats(order.quote.pool_fee - at_rate)
         return Lease(
             channel_point=opening.channel_point,
             premium=at_rate,
             execution_fee=Sats(0),
-            chain_fee=most if opening.fee is None else opening.fee,
+            chain_fee=limit if opening.fee is None else opening.fee,
             self_chan_balance=Sats(0),
             node=channel.node_key,
             peer=self._seller_key,
@@ -358,13 +366,13 @@ class _Step:
 
     async def _load(self, tx: Stores) -> UnitOfWork:
         return await UnitOfWork.load(
-            tx, [self._order.id], now=self._shop.clock(), lock_organizations=True
+            tx, [self._order.id], now=self._channels.clock(), lock_organizations=True
         )
 
 
 def _book(work: UnitOfWork, order: Order, lease: Lease, *, settled: bool) -> None:
     if order.status in _NOT_ASKED:
-        order = work.move(advance(order, Event.ASKED))
+        order = work.move(advance(order, OrderEvent.ASKED))
     if order.held_htlc:
         order = settle(work, order) if settled else hand_back(work, order)
     if work.holds(order) < order.total_fee:
@@ -375,7 +383,7 @@ def _book(work: UnitOfWork, order: Order, lease: Lease, *, settled: bool) -> Non
         )
         work.report(
             Finding(
-                kind=Kind.ORDER_UNPAID,
+                kind=AlarmKind.ORDER_UNPAID,
                 subject=order.id,
                 what=f"order {order.id}: channel {lease.channel_point} was opened "
                 "without payment, as the payment was gone before it was published: "
@@ -399,13 +407,15 @@ def _lock_left(order: Order, height: int) -> int:
     return order.htlc_expires - height if order.held_htlc else 2**31
 
 
-def _waited_long(shop: Shop, order: Order) -> bool:
-    since = shop.clock() - (order.paid_at or order.created)
+def _waited_long(channels: ChannelServices, order: Order) -> bool:
+    since = channels.clock() - (order.paid_at or order.created)
     held = bool(order.held_htlc)
-    rules = shop.rules
+    rules = channels.rules
     return since >= (rules.peer_patience_held if held else rules.peer_patience)
 
 
-async def _reschedule(shop: Shop, due: ClaimedTask, pause: timedelta) -> None:
+async def _reschedule(
+    channels: ChannelServices, due: ClaimedTask, pause: timedelta
+) -> None:
     async with due.transaction() as tx:
-        await due.reschedule(tx, due=shop.clock() + pause)
+        await due.reschedule(tx, due=channels.clock() + pause)

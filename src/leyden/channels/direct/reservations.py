@@ -19,7 +19,7 @@ from leyden.channels.direct.rules.openings import Coin, SellerWallet
 from leyden.channels.rules.orders import Order
 from leyden.channels.rules.payments import Outpoint
 from leyden.channels.rules.pricing import FUNDING_VBYTES, Channel, Quote
-from leyden.channels.shop import Lsps1Settings, Shop
+from leyden.channels.services import ChannelServices, Lsps1Settings
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
 from leyden.values import Struct
 
@@ -27,7 +27,7 @@ HOUR: Final = timedelta(hours=1)
 # lnd reserves this to bump the closing of channels: with less it opens none.
 _ANCHOR_RESERVE: Final = 100_000
 _INPUTS: Final = 2  # as many as FUNDING_VBYTES includes
-_MOST_INPUTS: Final = 5
+_MAX_INPUTS: Final = 5
 _INPUT_VBYTES: Final = 68
 _SOLD_OUT_S: Final = 600
 _SHARE: Final = 3  # unpaid orders of an organization hold this part of what is for sale
@@ -42,7 +42,7 @@ class Reservation(Struct, frozen=True, kw_only=True):
 
 
 async def prepare(
-    shop: Shop, whose: str, quote: Quote, *, now: datetime
+    channels: ChannelServices, whose: str, quote: Quote, *, now: datetime
 ) -> Reservation:
     """Choose coins for an order; raise SoldOut if there are none, or SellerAway.
 
@@ -50,9 +50,11 @@ async def prepare(
     the organization, which may have one open order for a node; with "" only paid orders
     count, of all organizations.
     """
-    await _check_limits(shop.database.reader, shop, quote.channel, whose=whose, now=now)
-    wallet = await read_wallet(shop)
-    reserved = await shop.database.reader.reserved_coins.all_()
+    await _check_limits(
+        channels.database.reader, channels, quote.channel, whose=whose, now=now
+    )
+    wallet = await read_wallet(channels)
+    reserved = await channels.database.reader.reserved_coins.all_()
     coins = choose(wallet, reserved, quote)
     if not coins:
         raise SoldOut(retry_after_s=_SOLD_OUT_S)
@@ -69,14 +71,14 @@ async def seller_uri(rows: Stores) -> str:
     return known.uri if known is not None else ""
 
 
-async def read_wallet(shop: Shop) -> SellerWallet:
+async def read_wallet(channels: ChannelServices) -> SellerWallet:
     """Return the seller's wallet; raise SellerAway if we can't sell from it."""
-    if shop.seller is None:
+    if channels.seller is None:
         raise SellerAway("this platform sells no direct channels", retry_after_s=3600)
-    wallet = await shop.seller.wallet()
-    known = await shop.database.reader.seller.find()
-    named = shop.rules.seller
-    treasury = await shop.database.reader.treasury.find()
+    wallet = await channels.seller.wallet()
+    known = await channels.database.reader.seller.find()
+    named = channels.rules.seller
+    treasury = await channels.database.reader.treasury.find()
     if treasury is not None and wallet.pubkey == treasury.pubkey:
         raise SellerAway(
             why="seller_host: this lnd is the treasury; the seller needs its own"
@@ -105,7 +107,7 @@ def choose(
         if each.sats >= _needed(quote, 1):
             return (each,)
     chosen: list[Coin] = []
-    for each in reversed(free[-_MOST_INPUTS:]):
+    for each in reversed(free[-_MAX_INPUTS:]):
         chosen.append(each)
         if _sum(chosen) >= _needed(quote, len(chosen)):
             return tuple(chosen)
@@ -119,7 +121,7 @@ def _needed(quote: Quote, inputs: int) -> int:
 
 async def reserve(
     tx: Stores,
-    shop: Shop,
+    channels: ChannelServices,
     order: Order,
     reservation: Reservation,
     *,
@@ -137,22 +139,27 @@ async def reserve(
         await tx.seller.replace(reservation.seller)
     await tx.seller.lock()
     await _check_limits(
-        tx, shop, order.quote.channel, whose=whose, order_id=order.id, now=now
+        tx, channels, order.quote.channel, whose=whose, order_id=order.id, now=now
     )
     if not order.to_be_paid or (
-        whose and await _is_within_share(tx, shop, order, reservation)
+        whose and await _is_within_share(tx, channels, order, reservation)
     ):
         await _add(tx, order, reservation.coins)
 
 
 async def reserve_paid(
-    tx: Stores, shop: Shop, order: Order, coins: tuple[Coin, ...], *, now: datetime
+    tx: Stores,
+    channels: ChannelServices,
+    order: Order,
+    coins: tuple[Coin, ...],
+    *,
+    now: datetime,
 ) -> None:
     """Reserve coins for an order that had none until it was paid, or raise SoldOut."""
     await tx.seller.lock()
-    if shop.rules.lsps1 and await tx.lsps1_orders.find(order.id):
-        await check_coins(tx, shop.rules.lsps1, coins)
-    await _check_hour(tx, shop, order.quote.channel, order_id=order.id, now=now)
+    if channels.rules.lsps1 and await tx.lsps1_orders.find(order.id):
+        await check_coins(tx, channels.rules.lsps1, coins)
+    await _check_hour(tx, channels, order.quote.channel, order_id=order.id, now=now)
     await _add(tx, order, coins)
 
 
@@ -177,18 +184,21 @@ async def _add(tx: Stores, order: Order, coins: tuple[Coin, ...]) -> None:
 
 
 async def _is_within_share(
-    tx: Stores, shop: Shop, order: Order, reservation: Reservation
+    tx: Stores, channels: ChannelServices, order: Order, reservation: Reservation
 ) -> bool:
     """Return whether the organization's unpaid orders hold a third at most, with it."""
     held = await tx.reserved_coins.of_unpaid(order.organization_id)
     ordered = await tx.orders.capacity_held_unpaid(order.organization_id)
     coins, for_sale = (*held, *reservation.coins), reservation.for_sale
     return all(
-        part * _SHARE <= whole
-        for part, whole in (
+        part * _SHARE <= total
+        for part, total in (
             (len(coins), len(for_sale)),
             (_sum(coins), _sum(for_sale)),
-            (ordered + order.quote.channel.capacity, shop.rules.seller_most_per_hour),
+            (
+                ordered + order.quote.channel.capacity,
+                channels.rules.seller_most_per_hour,
+            ),
         )
     )
 
@@ -199,7 +209,7 @@ def _sum(coins: Iterable[Coin]) -> int:
 
 async def _check_limits(
     rows: Stores,
-    shop: Shop,
+    channels: ChannelServices,
     channel: Channel,
     *,
     whose: str,
@@ -207,8 +217,8 @@ async def _check_limits(
     now: datetime,
 ) -> None:
     """Check all limits for an order, whether its row is already stored or not."""
-    rules, peer = shop.rules, channel.node_key
-    await _check_hour(rows, shop, channel, order_id=order_id, now=now)
+    rules, peer = channels.rules, channel.node_key
+    await _check_hour(rows, channels, channel, order_id=order_id, now=now)
     others = await rows.orders.capacity_ordered_to(peer, but=order_id)
     if others + channel.capacity > rules.seller_most_per_peer:
         raise Conflict(
@@ -222,8 +232,13 @@ async def _check_limits(
 
 
 async def _check_hour(
-    rows: Stores, shop: Shop, channel: Channel, *, order_id: str, now: datetime
+    rows: Stores,
+    channels: ChannelServices,
+    channel: Channel,
+    *,
+    order_id: str,
+    now: datetime,
 ) -> None:
     others = await rows.orders.capacity_ordered_since(now - HOUR, but=order_id)
-    if others + channel.capacity > shop.rules.seller_most_per_hour:
+    if others + channel.capacity > channels.rules.seller_most_per_hour:
         raise SoldOut(retry_after_s=_SOLD_OUT_S)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from leyden.base.rules.units import Sats
 from leyden.channels.direct import reservations
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.errors import SellerAway
 from leyden.values import Struct
 
@@ -36,10 +36,10 @@ class SellerBalance(Struct, frozen=True, kw_only=True):
     unconfirmed: Sats
 
 
-async def read(shop: Shop) -> SellerBalance:
+async def read(channels: ChannelServices) -> SellerBalance:
     """Return the seller's balance; raise SellerAway if it does not respond."""
-    wallet = await reservations.read_wallet(shop)
-    taken = await shop.database.reader.reserved_coins.all_()
+    wallet = await reservations.read_wallet(channels)
+    taken = await channels.database.reader.reserved_coins.all_()
     free = [each.sats for each in wallet.coins if each.outpoint not in taken]
     every = sum(each.sats for each in wallet.coins)
     return SellerBalance(
@@ -56,9 +56,9 @@ async def read(shop: Shop) -> SellerBalance:
     )
 
 
-async def unconfirmed(shop: Shop, *, height: int) -> list[Unconfirmed]:
+async def unconfirmed(channels: ChannelServices, *, height: int) -> list[Unconfirmed]:
     """Return the published channels that are unconfirmed."""
-    reader = shop.database.reader.fundings
+    reader = channels.database.reader.fundings
     answers = await reader.last_answers()
     found = []
     for each in await reader.unconfirmed():
@@ -77,18 +77,18 @@ async def unconfirmed(shop: Shop, *, height: int) -> list[Unconfirmed]:
     return found
 
 
-async def denied(shop: Shop) -> list[str]:
+async def denied(channels: ChannelServices) -> list[str]:
     """Return the permissions that the seller's macaroon lacks; raise SellerAway."""
-    return await shop.seller.denied() if shop.seller is not None else []
+    return await channels.seller.denied() if channels.seller is not None else []
 
 
-async def unreachable(shop: Shop) -> str:
+async def unreachable(channels: ChannelServices) -> str:
     """Return why buyers can't receive through what the seller sells; "" if they can.
 
     lnd names a private channel in an invoice only if the graph has an announced channel
     of the peer, and payments reach an announced one only through its seller's others.
     """
-    if shop.seller is None or await shop.seller.inbound():
+    if channels.seller is None or await channels.seller.inbound():
         return ""
     return (
         "the seller has no announced channel with inbound capacity: payers can't reach "
@@ -97,12 +97,12 @@ async def unreachable(shop: Shop) -> str:
     )
 
 
-async def address(shop: Shop) -> str:
+async def address(channels: ChannelServices) -> str:
     """Return a new address of the seller's wallet, for deposits."""
-    if shop.seller is None:
+    if channels.seller is None:
         raise SellerAway("this platform sells no direct channels")
-    await reservations.read_wallet(shop)  # check that it is the right one
-    return await shop.seller.address()
+    await reservations.read_wallet(channels)  # check that it is the right one
+    return await channels.seller.address()
 
 
 def alarm(balance: SellerBalance, *, low: Sats) -> str:

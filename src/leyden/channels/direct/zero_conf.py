@@ -8,16 +8,18 @@ and then the payment is returned.
 
 from leyden.channels.direct import reservations
 from leyden.channels.direct.rules.openings import ZERO_CONF, takes_zero_conf
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.errors import Malformed
 from leyden.nodes.rules.nodes import Node
 
 
-async def check(shop: Shop, key: str, hosted: Node | None, *, announce: bool) -> None:
+async def check(
+    channels: ChannelServices, key: str, hosted: Node | None, *, announce: bool
+) -> None:
     """Raise Malformed if the node certainly can't get a zero-conf channel."""
     if announce:
         raise Malformed("zero_conf: needs a private channel; leave announce out")
-    wallet = await reservations.read_wallet(shop)
+    wallet = await reservations.read_wallet(channels)
     if ZERO_CONF not in wallet.features:
         raise Malformed("zero_conf: the seller does not support it; leave it out")
     if hosted is not None and not (
@@ -27,8 +29,8 @@ async def check(shop: Shop, key: str, hosted: Node | None, *, announce: bool) ->
             "zero_conf: set optionscidalias and zeroconf in this node's settings first"
         )
     features = None
-    if shop.seller is not None:
-        features = await shop.seller.features(key)
+    if channels.seller is not None:
+        features = await channels.seller.features(key)
     if features is not None and not takes_zero_conf(features):
         raise Malformed(
             "zero_conf: this node does not support it: start its lnd with "

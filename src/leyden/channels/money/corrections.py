@@ -96,13 +96,13 @@ async def _is_written(tx: Stores, correction: Entry) -> bool:
     if not made:
         return False
     # All or part of added credit may have repaid a receivable.
-    whole = replace(
+    complete = replace(
         made[0],
         target=made[-1].target.replace("receivable:", "credit:"),
         sats=Sats(sum(each.sats for each in made)),
         actor=correction.actor,
     )
-    if whole != correction:
+    if complete != correction:
         raise Conflict(_USED)
     return True
 

@@ -9,7 +9,7 @@ from leyden.base import rights
 from leyden.base.database.database import Database
 from leyden.base.database.stores import Stores
 from leyden.base.rules.sign_in import Right
-from leyden.base.rules.units import EVERY_SAT, Sats
+from leyden.base.rules.units import MAX_SATS, Sats
 from leyden.channels.money.rules.coupons import Coupon, new_coupon_id
 from leyden.channels.rules import ledger
 from leyden.channels.rules.customer_ledger import CustomerEntry
@@ -21,7 +21,7 @@ from leyden.values import Struct
 GUESSES_PER_HOUR = 20
 _GUESSING = timedelta(hours=1)
 _LONGEST_NOTE = 500
-_MOST_COUPONS = 10_000
+_MAX_COUPONS = 10_000
 
 
 class Balance(Struct, frozen=True, kw_only=True):
@@ -53,11 +53,11 @@ async def history(
     organization_id: str,
     *,
     before: int | None = None,
-    most: int,
+    limit: int,
 ) -> list[CustomerEntry]:
     """Return the organization's side of the ledger, newest first."""
     reader = database.reader.ledger
-    return await reader.customer_page(organization_id, before=before, most=most)
+    return await reader.customer_page(organization_id, before=before, limit=limit)
 
 
 async def coupons(database: Database, organization_id: str) -> list[Coupon]:
@@ -148,8 +148,8 @@ async def issue_coupons(
     """Create coupons: for one organization, or for the first to claim each."""
     check_sats(sats)
     check_note(note)
-    if not 1 <= count <= _MOST_COUPONS:
-        raise Malformed(f"count: must be from 1 to {_MOST_COUPONS}")
+    if not 1 <= count <= _MAX_COUPONS:
+        raise Malformed(f"count: must be from 1 to {_MAX_COUPONS}")
     if expires is not None and expires <= now:
         raise Malformed("expires: must be in the future")
     issued = [
@@ -196,7 +196,7 @@ async def open_account(
     now: datetime,
 ) -> None:
     """Open a corporate account with a limit; None closes it."""
-    if most_owed is not None and not 0 <= most_owed <= EVERY_SAT:
+    if most_owed is not None and not 0 <= most_owed <= MAX_SATS:
         raise Malformed("limit: must be a number of satoshis")
     async with database.transaction() as tx:
         await rights.check_operator(tx, actor)
@@ -220,7 +220,7 @@ async def open_account(
 
 def check_sats(sats: int) -> None:
     """Raise Malformed if the number is not a valid amount of satoshis."""
-    if not 1 <= sats <= EVERY_SAT:
+    if not 1 <= sats <= MAX_SATS:
         raise Malformed("amount: must be a number of satoshis above 0")
 
 

@@ -10,11 +10,11 @@ from leyden.base.pages.visits import Visit, redirect
 from leyden.base.rules.units import BLOCKS_PER_WEEK, Sats
 from leyden.channels import orders, sources
 from leyden.channels.direct import destinations
-from leyden.channels.pages.orders import shop_of
+from leyden.channels.pages.orders import channels_of
 from leyden.channels.rules.orders import Order
 from leyden.channels.rules.pricing import Channel, NodeTier, Quote
 from leyden.errors import Away, Malformed, Refused
-from leyden.nodes.rules.nodes import Listed
+from leyden.nodes.rules.nodes import NodeListing
 from leyden.values import Struct
 
 _FIELDS: Final = (
@@ -50,7 +50,7 @@ async def ask(visit: Visit) -> Response:
         "bps": "",
         "once": str(uuid.uuid4()),
     }
-    return await _asked(visit, values)
+    return await _form(visit, values)
 
 
 async def quote(visit: Visit) -> Response:
@@ -67,40 +67,41 @@ async def create(visit: Visit) -> Response:
     form = visit.form
     values = {name: form.text(name) for name in _FIELDS}
     if form.text("price"):
-        return await _asked(visit, values)
+        return await _form(visit, values)
     try:
         order = await _placed(visit, form)
     except Refused as error:
-        return await _asked(visit, values, wrong=error)
+        return await _form(visit, values, wrong=error)
     return redirect(f"{visit.root}/channels/{order.id}")
 
 
 async def _placed(visit: Visit, form: Form) -> Order:
     return await orders.create(
-        shop_of(visit),
+        channels_of(visit),
         visit.organization_id,
         f"{form.key('once')}{orders.SUFFIX}",
         await _channel(visit, form),
-        actor=visit.who.actor,
+        actor=visit.user.actor,
         now=visit.now,
     )
 
 
-async def _asked(
+async def _form(
     visit: Visit, values: dict[str, str], wrong: Refused | None = None
 ) -> Response:
-    shop, nodes = shop_of(visit), await _nodes(visit)
-    if not values["for"] and not sources.sells_tickets(shop):
+    channels, nodes = channels_of(visit), await _nodes(visit)
+    if not values["for"] and not sources.sells_tickets(channels):
         values = values | {"for": nodes[0].id if nodes else _OTHER}
     return visit.render(
         "channels/new.html",
         values=values | {name: _amount(values[name]) for name in _AMOUNTS},
-        terms=shop.rules.terms,
-        sells_direct=sources.sells_direct(shop),
-        sells_tickets=sources.sells_tickets(shop),
+        terms=channels.rules.terms,
+        sells_direct=sources.sells_direct(channels),
+        sells_tickets=sources.sells_tickets(channels),
         nodes=nodes,
         leases=[
-            (blocks, blocks // BLOCKS_PER_WEEK) for blocks in await sources.leases(shop)
+            (blocks, blocks // BLOCKS_PER_WEEK)
+            for blocks in await sources.leases(channels)
         ],
         priced=await _priced(visit, Form(list(values.items()))),
         refused=wrong,
@@ -111,17 +112,17 @@ async def _priced(visit: Visit, given: Form) -> _Priced:
     try:
         channel = await _channel(visit, given)
         offer = await sources.quote(
-            shop_of(visit), visit.organization_id, channel, now=visit.now
+            channels_of(visit), visit.organization_id, channel, now=visit.now
         )
     except (Refused, Away) as error:
         return _Priced(wrong=error.message)
     return _Priced(quote=offer.quote, credit_used=offer.credit_used)
 
 
-async def _nodes(visit: Visit) -> list[Listed]:
+async def _nodes(visit: Visit) -> list[NodeListing]:
     """Return one's own nodes, to which a channel may go."""
     rows = visit.rows.nodes
-    return await rows.page(visit.organization_id, skipped=0, most=_NODES)
+    return await rows.page(visit.organization_id, skipped=0, limit=_NODES)
 
 
 async def _channel(visit: Visit, given: Form) -> Channel:
@@ -138,7 +139,7 @@ async def _channel(visit: Visit, given: Form) -> Channel:
         zero_conf=bool(given.text("zero_conf")),
     )
     return await destinations.resolve(
-        shop_of(visit), visit.organization_id, channel, node=given.text("node")
+        channels_of(visit), visit.organization_id, channel, node=given.text("node")
     )
 
 

@@ -16,24 +16,23 @@ from leyden.channels.direct import reservations
 from leyden.channels.direct.rows.fundings import KnownBump
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
 from leyden.channels.leased_channels import LeasedChannel
-from leyden.channels.rules.orders import Event, Order, Status
+from leyden.channels.rules.orders import Order, OrderEvent, OrderStatus
 from leyden.channels.rules.payments import OutputState
 from leyden.channels.rules.pricing import ChannelKind
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.channels.tickets import ticket_source
 from leyden.errors import Malformed, TreasuryAway
-from leyden.nodes.rules.nodes import Listed
-from leyden.nodes.rules.nodes import Status as NodeStatus
+from leyden.nodes.rules.nodes import NodeListing, NodeStatus
 from leyden.values import Struct, hiding
 
 _AT_A_TIME: Final = 50
 _SATS: Final = 100_000_000
 _WAY: Final = (
-    Status.WAITING_PAYMENT,
-    Status.CREATING,
-    Status.CREATED,
-    Status.SUBMITTED,
-    Status.FILLED,
+    OrderStatus.WAITING_PAYMENT,
+    OrderStatus.CREATING,
+    OrderStatus.CREATED,
+    OrderStatus.SUBMITTED,
+    OrderStatus.FILLED,
 )
 _NODES: Final = 20  # so many are offered as those that register a ticket
 
@@ -42,8 +41,8 @@ class _Tracked(Struct, frozen=True, kw_only=True):
     """An order with its progress so far."""
 
     order: Order
-    steps: tuple[tuple[Status, datetime], ...]
-    seen: Sats  # on-chain, without enough confirmations yet
+    steps: tuple[tuple[OrderStatus, datetime], ...]
+    unconfirmed: Sats  # on-chain, without enough confirmations yet
     arrived: Sats  # on-chain, and counted
     confirmations: int  # that a payment of the whole amount due needs
     ticket: str  # a bearer instrument
@@ -62,44 +61,44 @@ class _Tracked(Struct, frozen=True, kw_only=True):
     def stamp(self) -> tuple[object, ...]:
         """The stamp, which changes whenever anything shown here changes."""
         order = self.order
-        payments = self.seen, self.arrived
+        payments = self.unconfirmed, self.arrived
         return order.status, order.paid, self.steps, *payments, len(self.bumps)
 
 
 async def list_(visit: Visit) -> Response:
     """List orders, newest first."""
-    shop = shop_of(visit)
+    channels = channels_of(visit)
     found = await orders.list_(
-        shop,
+        channels,
         visit.organization_id,
         before=_before(visit),
-        most=_AT_A_TIME + 1,
+        limit=_AT_A_TIME + 1,
     )
     shown = found[:_AT_A_TIME]
     more = len(found) > _AT_A_TIME
     return visit.render(
         "channels/list.html",
         orders=shown,
-        lsps1=await _lsps1(shop, shown),
+        lsps1=await _lsps1(channels, shown),
         older=f"{to_us(shown[-1].created)}.{shown[-1].id}" if more else "",
     )
 
 
 async def show(visit: Visit) -> Response:
     """Show the order's progress, how to pay, and how to use its ticket."""
-    shop = shop_of(visit)
-    tracked = await _track(shop, visit.organization_id, visit.path["order_id"])
+    channels = channels_of(visit)
+    tracked = await _track(channels, visit.organization_id, visit.path["order_id"])
     order = tracked.order
     fleet = visit.platform.fleet
     running = []
-    has_ticket = order.has_open_ticket and order.status is Status.CREATED
+    has_ticket = order.has_open_ticket and order.status is OrderStatus.CREATED
     if fleet is not None and has_ticket:
         running = await _running(visit)
     return visit.render(
         "channels/show.html",
         tracked=tracked,
         order=order,
-        lsps1=(await _lsps1(shop, [order])).get(order.id),
+        lsps1=(await _lsps1(channels, [order])).get(order.id),
         mark=changing.mark(tracked.stamp),
         left=order.expires - visit.now,
         invoice_qr=await qr_codes.qr(
@@ -112,14 +111,14 @@ async def show(visit: Visit) -> Response:
         )
         if order.onchain_address
         else "",
-        may_cancel=order.may(Event.CANCELLED),
+        may_cancel=order.may(OrderEvent.CANCELLED),
         has_customer=_has_customer(visit),
         ahead=_ahead(order),
-        seller_uri=await _seller_uri(shop, order),
+        seller_uri=await _seller_uri(channels, order),
         nodes=running,
         testnet=visit.platform.settings.testnet_chain,
         ports=fleet.rules.ports if fleet else None,
-        Status=Status,
+        Status=OrderStatus,
         weeks=order.quote.channel.lease_duration_blocks // BLOCKS_PER_WEEK,
     )
 
@@ -130,43 +129,47 @@ def _has_customer(visit: Visit) -> bool:
     return settings.has_private_chain and settings.devnet_market
 
 
-async def _lsps1(shop: Shop, shown: Sequence[Order]) -> dict[str, Lsps1Order]:
+async def _lsps1(
+    channels: ChannelServices, shown: Sequence[Order]
+) -> dict[str, Lsps1Order]:
     """Return which of these orders came over LSPS1, and how."""
     direct = [each.id for each in shown if each.kind is ChannelKind.DIRECT]
     if not direct:
         return {}
-    return await shop.database.reader.lsps1_orders.of_orders(direct)
+    return await channels.database.reader.lsps1_orders.of_orders(direct)
 
 
-def _ahead(order: Order) -> tuple[Status, ...]:
+def _ahead(order: Order) -> tuple[OrderStatus, ...]:
     if order.status not in _WAY:
         return ()
     ahead = _WAY[_WAY.index(order.status) + 1 :]
     if order.kind is ChannelKind.TICKET:
         return ahead
-    return tuple(each for each in ahead if each is not Status.CREATED)
+    return tuple(each for each in ahead if each is not OrderStatus.CREATED)
 
 
-async def _seller_uri(shop: Shop, order: Order) -> str:
+async def _seller_uri(channels: ChannelServices, order: Order) -> str:
     if order.kind is ChannelKind.TICKET:
         return ""
-    return await reservations.seller_uri(shop.database.reader)
+    return await reservations.seller_uri(channels.database.reader)
 
 
-async def _running(visit: Visit) -> list[Listed]:
+async def _running(visit: Visit) -> list[NodeListing]:
     """Return the newest nodes that can register a ticket."""
     nodes, of = visit.rows.nodes, visit.organization_id
     count = await nodes.count(of, status=NodeStatus.RUNNING)
     skipped = max(0, count - _NODES)
-    return await nodes.page(of, status=NodeStatus.RUNNING, skipped=skipped, most=_NODES)
+    return await nodes.page(
+        of, status=NodeStatus.RUNNING, skipped=skipped, limit=_NODES
+    )
 
 
 async def changes(visit: Visit) -> Response:
     """Stream an event whenever the order changes or a payment is seen."""
-    shop, order_id = shop_of(visit), visit.path["order_id"]
+    channels, order_id = channels_of(visit), visit.path["order_id"]
 
     async def read() -> Hashable:
-        return (await _track(shop, visit.organization_id, order_id)).stamp
+        return (await _track(channels, visit.organization_id, order_id)).stamp
 
     await read()
     return changing.stream(visit, read)
@@ -175,20 +178,20 @@ async def changes(visit: Visit) -> Response:
 async def cancel(visit: Visit) -> Response:
     """Cancel the order; its payment becomes credit."""
     order = await orders.cancel(
-        shop_of(visit),
+        channels_of(visit),
         visit.organization_id,
         visit.path["order_id"],
-        actor=visit.who.actor,
+        actor=visit.user.actor,
         now=visit.now,
     )
     return redirect(f"{visit.root}/channels/{order.id}")
 
 
-def shop_of(visit: Visit) -> Shop:
-    """Return the shop; raise TreasuryAway if no channels are sold here."""
-    if (shop := visit.platform.shop) is None:
+def channels_of(visit: Visit) -> ChannelServices:
+    """Return channel sales; raise TreasuryAway if no channels are sold here."""
+    if (channels := visit.platform.channels) is None:
         raise TreasuryAway("This platform sells no channels.")
-    return shop
+    return channels
 
 
 def _before(visit: Visit) -> tuple[datetime, str] | None:
@@ -206,13 +209,15 @@ def _uri(address: str, sats: int) -> str:
     return f"bitcoin:{address}?amount={sats // _SATS}.{sats % _SATS:08d}"
 
 
-async def _track(shop: Shop, organization_id: str, order_id: str) -> _Tracked:
+async def _track(
+    channels: ChannelServices, organization_id: str, order_id: str
+) -> _Tracked:
     """Return an order with its progress; raise NotFound if not theirs."""
-    order = await orders.get(shop, organization_id, order_id)
-    reader = shop.database.reader
+    order = await orders.get(channels, organization_id, order_id)
+    reader = channels.database.reader
     outputs = await reader.outputs.of_order(order_id)
-    made = (Status.WAITING_PAYMENT, order.created)
-    channels = await leased_channels.find(reader, [order])
+    made = (OrderStatus.WAITING_PAYMENT, order.created)
+    leased = await leased_channels.find(reader, [order])
     steps = await reader.moves.timeline(order_id)
     bumps = []
     if order.channel_point:
@@ -221,11 +226,11 @@ async def _track(shop: Shop, organization_id: str, order_id: str) -> _Tracked:
     return _Tracked(
         order=order,
         steps=(made, *steps),
-        seen=Sats(sum(o.sats for o in outputs if o.state is OutputState.SEEN)),
+        unconfirmed=Sats(sum(o.sats for o in outputs if o.state is OutputState.SEEN)),
         arrived=Sats(sum(o.sats for o in outputs if o.state in counted)),
-        confirmations=shop.rules.confirmations.needed(order.to_be_paid),
-        ticket=ticket_source.open_ticket(shop, order),
-        channel=channels.get(order_id),
+        confirmations=channels.rules.confirmations.needed(order.to_be_paid),
+        ticket=ticket_source.open_ticket(channels, order),
+        channel=leased.get(order_id),
         bumps=tuple(bumps),
-        lost=order.status is Status.FAILED and Status.FILLED in dict(steps),
+        lost=order.status is OrderStatus.FAILED and OrderStatus.FILLED in dict(steps),
     )

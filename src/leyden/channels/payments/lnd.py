@@ -28,7 +28,7 @@ from leyden.channels.rules.payments import (
     PaymentUpdate,
 )
 from leyden.errors import NodeRefused, TreasuryAway
-from leyden.nodes.lnd.connection import Access
+from leyden.nodes.lnd.connection import LndAccess
 
 Preimage = Callable[[str, Sats], bytes]
 
@@ -38,18 +38,18 @@ _NOT_FOUND = 5  # gRPC's
 # more than half a day to create the ticket in, which takes us half an hour.
 _CLTV_EXPIRY = 80
 _LOOKUPS_AT_ONCE = 16
-_MOST_TRIES = 20  # of requests for one order: its process died before it was stored
-_MOST_INVOICES = 10_000
+_MAX_TRIES = 20  # of requests for one order: its process died before it was stored
+_MAX_INVOICES = 10_000
 # The most streams open at once, one for each unpaid invoice, and the share of all open
 # files that they may take. Payments of further invoices are found by lookups.
-_MOST_FOLLOWED: Final = 1_000
+_MAX_FOLLOWED: Final = 1_000
 _FILES_TO_FOLLOW: Final = 8
 
 
 class LndPayments:
     """A treasury that is an lnd."""
 
-    def __init__(self, access: Access, *, preimage: Preimage) -> None:
+    def __init__(self, access: LndAccess, *, preimage: Preimage) -> None:
         self._treasury = Treasury(access)
         self._preimage = preimage
         self._coins = Coins(self._treasury)
@@ -146,7 +146,7 @@ class LndPayments:
 
     async def paid_orders(self) -> list[PaidOrder]:
         """List the orders that the newest invoices were paid for."""
-        path = f"/v1/invoices?reversed=true&num_max_invoices={_MOST_INVOICES}"
+        path = f"/v1/invoices?reversed=true&num_max_invoices={_MAX_INVOICES}"
         response = await self._call("GET", path)
         return list(invoices.paid_orders(response["invoices"]))
 
@@ -185,7 +185,7 @@ class LndPayments:
     def _preimages(self, order_id: str, sats: Sats) -> Iterator[bytes]:
         """Yield the preimage of an order's invoice, and of those in its place."""
         yield self._preimage(order_id, sats)
-        for number in range(2, _MOST_TRIES + 1):
+        for number in range(2, _MAX_TRIES + 1):
             yield self._preimage(f"{order_id} {number}", sats)
 
     def _preimage_of(self, request: PaymentRequest) -> bytes:
@@ -222,7 +222,7 @@ class _Watch:
         self._updates: asyncio.Queue[PaymentUpdate | Exception] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._followed: set[str] = set()
-        self._most_followed = share(_FILES_TO_FOLLOW, enough=_MOST_FOLLOWED)
+        self._most_followed = share(_FILES_TO_FOLLOW, enough=_MAX_FOLLOWED)
 
     async def updates(self) -> AsyncGenerator[PaymentUpdate, None]:
         """Yield all updates until the treasury is unreachable."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from leyden.errors import NodeRefused, TreasuryAway
 from leyden.lnd import rest
-from leyden.nodes.lnd.connection import Access, Connection
+from leyden.nodes.lnd.connection import LndAccess, LndConnection
 
 # All that our macaroon has to allow: nothing that spends, opens or bakes.
 PERMISSIONS = (
@@ -24,10 +24,10 @@ PERMISSIONS = (
 _RETRY_AFTER_S = 5
 
 
-class Treasury(Connection):
+class Treasury(LndConnection):
     """Calls the treasury; TreasuryAway without answer, NodeRefused with its reason."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: LndAccess) -> None:
         super().__init__(access, rest.Errors(_away, rest.refused))
 
     async def stream(

@@ -19,7 +19,7 @@ class RunningLease(Struct, frozen=True, kw_only=True):
     organization_id: str
     point: str
     ends: int  # the block
-    told: int  # the last announced event: none, lease ending, or lease ended
+    announced: int  # the last announced event: none, lease ending, or lease ended
     closed: datetime | None = None
     closed_early: bool = False
 
@@ -51,18 +51,18 @@ class Leases:
             ],
         )
 
-    async def running(self, *, after: str = "", most: int) -> list[RunningLease]:
+    async def running(self, *, after: str = "", limit: int) -> list[RunningLease]:
         """Return direct channels that were not seen closed, ordered by order id."""
-        rows = await self._run(sql.running, after=after, most=most)
+        rows = await self._run(sql.running, after=after, limit=limit)
         return [
             RunningLease(
                 order_id=order_id,
                 organization_id=organization_id,
                 point=point,
                 ends=int(ends),
-                told=told,
+                announced=announced,
             )
-            for order_id, organization_id, point, ends, told in rows
+            for order_id, organization_id, point, ends, announced in rows
         ]
 
     async def change(self, before: RunningLease, after: RunningLease) -> bool:
@@ -70,16 +70,16 @@ class Leases:
         rows = await self._run(
             sql.change,
             order_id=before.order_id,
-            was_told=before.told,
-            told=after.told,
+            was_told=before.announced,
+            told=after.announced,
             closed=None if after.closed is None else to_us(after.closed),
             closed_early=int(after.closed_early),
         )
         return bool(rows)
 
-    async def closed_early(self, *, since: datetime, most: int) -> list[str]:
+    async def closed_early(self, *, since: datetime, limit: int) -> list[str]:
         """Return the orders whose channel was closed early since then."""
-        rows = await self._run(sql.closed_early, since=to_us(since), most=most)
+        rows = await self._run(sql.closed_early, since=to_us(since), limit=limit)
         return [str(order_id) for (order_id,) in rows]
 
     async def of_orders(self, order_ids: Iterable[str]) -> dict[str, Lease]:

@@ -40,7 +40,7 @@ WHERE channel_order.node_key IS NOT NULL
     AND lease.closed IS NULL
     AND lease.order_id > :after
 ORDER BY lease.order_id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: change
 -- If no other process changed it first.
@@ -57,4 +57,4 @@ FROM lease
 WHERE closed_early = 1
     AND closed > :since
 ORDER BY order_id
-LIMIT :most;
+LIMIT :limit;

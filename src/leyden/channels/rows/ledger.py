@@ -21,7 +21,7 @@ from leyden.values import Struct, replace
 sql = SqlFile(__file__)
 
 _BELOW_ZERO = ("owed:", "receivable:")
-_KEPT = ("credit:", *_BELOW_ZERO)
+_BALANCED = ("credit:", *_BELOW_ZERO)
 
 
 class Written(Struct, frozen=True, kw_only=True):
@@ -53,11 +53,11 @@ class Ledger:
             changes[entry.target] += entry.sats
         held: dict[str, int] = {}
         # Always in the order of their names, so that there are no deadlocks.
-        for place, change in sorted(changes.items()):
-            if place.startswith("held:"):
-                held[place] = change
-            elif change and place.startswith(_KEPT):
-                await self._change(place, change)
+        for account, change in sorted(changes.items()):
+            if account.startswith("held:"):
+                held[account] = change
+            elif change and account.startswith(_BALANCED):
+                await self._change(account, change)
         await self._hold(held)
 
     async def _hold(self, changes: Mapping[str, int]) -> None:
@@ -65,63 +65,64 @@ class Ledger:
         await self._run.many(
             sql.add_to,
             [
-                {"place": place, "sats": change}
-                for place, change in changes.items()
+                {"account": account, "sats": change}
+                for account, change in changes.items()
                 if change > 0
             ],
         )
-        released = {place: -each for place, each in changes.items() if each < 0}
+        released = {account: -each for account, each in changes.items() if each < 0}
         if await self._run.many(
             sql.release,
-            [{"place": place, "sats": sats} for place, sats in released.items()],
+            [{"account": account, "sats": sats} for account, sats in released.items()],
         ) != len(released):
             raise Violated("an order would release more than it holds")
 
-    async def _change(self, place: str, change: int) -> None:
-        below_zero = place.startswith(_BELOW_ZERO)
+    async def _change(self, account: str, change: int) -> None:
+        below_zero = account.startswith(_BELOW_ZERO)
         if change < 0:
             lowered = await self._run(
-                sql.take_from, place=place, sats=-change, below_zero=int(below_zero)
+                sql.take_from, account=account, sats=-change, below_zero=int(below_zero)
             )
             if lowered:
                 return
             if not below_zero:
-                raise Stale(f"{place} has less than {-change} sat")
+                raise Stale(f"{account} has less than {-change} sat")
         elif below_zero:
-            if not await self._run(sql.repay, place=place, sats=change):
-                raise Stale(f"{place} owes less than {change} sat")
+            if not await self._run(sql.repay, account=account, sats=change):
+                raise Stale(f"{account} owes less than {change} sat")
             return
-        await self._run(sql.add_to, place=place, sats=change)
+        await self._run(sql.add_to, account=account, sats=change)
 
-    async def balances(self, places: Iterable[str]) -> dict[str, Sats]:
+    async def balances(self, accounts: Iterable[str]) -> dict[str, Sats]:
         """Return the balances of these accounts, without those that have none."""
-        rows = await self._run(sql.balances, places=tuple(places))
-        return {place: Sats(sats) for place, sats in rows}
+        rows = await self._run(sql.balances, accounts=tuple(accounts))
+        return {account: Sats(sats) for account, sats in rows}
 
-    async def balance(self, place: str) -> Sats:
+    async def balance(self, account: str) -> Sats:
         """Return the balance of an account that is stored as a row."""
-        rows = await self._run(sql.balance, place=place)
+        rows = await self._run(sql.balance, account=account)
         return Sats(rows[0][0]) if rows else Sats(0)
 
     async def sums(self) -> dict[str, Sats]:
         """Add up all entries by account."""
-        return {place: Sats(int(sats)) for place, sats in await self._run(sql.sums)}
+        return {account: Sats(int(sats)) for account, sats in await self._run(sql.sums)}
 
-    async def sums_of(self, places: tuple[str, ...]) -> dict[str, Sats]:
+    async def sums_of(self, accounts: tuple[str, ...]) -> dict[str, Sats]:
         """Add up the entries of these accounts; those without entries are missing."""
-        rows = await self._run(sql.sums_of, places=places)
-        return {place: Sats(int(sats)) for place, sats in rows}
+        rows = await self._run(sql.sums_of, accounts=accounts)
+        return {account: Sats(int(sats)) for account, sats in rows}
 
     async def stored_balances(self) -> dict[str, Sats]:
         """Return all balances that are stored as rows."""
         return {
-            place: Sats(sats) for place, sats in await self._run(sql.stored_balances)
+            account: Sats(sats)
+            for account, sats in await self._run(sql.stored_balances)
         }
 
     async def receivables(self) -> dict[str, Sats]:
         """Return what organizations must repay, by organization, the largest first."""
         rows = await self._run(sql.receivables)
-        return {ledger.owner(place): Sats(-sats) for place, sats in rows}
+        return {ledger.owner(account): Sats(-sats) for account, sats in rows}
 
     async def of_order(self, order_id: str) -> list[Written]:
         """Return all entries about an order, oldest first."""
@@ -134,7 +135,7 @@ class Ledger:
         return written_of(rows[0]) if rows else None
 
     async def customer_page(
-        self, organization_id: str, *, before: int | None = None, most: int
+        self, organization_id: str, *, before: int | None = None, limit: int
     ) -> list[CustomerEntry]:
         """Return an organization's side of its entries below a number, newest first."""
         rows = await self._run(
@@ -142,7 +143,7 @@ class Ledger:
             organization_id=organization_id,
             before=AFTER_ALL if before is None else before,
             operators=ledger.OPERATORS,
-            most=most,
+            limit=limit,
         )
         return [_customer_entry(row) for row in rows]
 
@@ -165,8 +166,8 @@ def row_of(entry: Entry, at: int) -> dict[str, Value]:
 
 def _customer_entry(row: Row) -> CustomerEntry:
     written, earned = written_of(row[:-1]), int(row[-1])
-    whole = replace(written.entry, sats=Sats(written.entry.sats + earned))
-    return customer_entry(written.number, written.at, whole)
+    complete = replace(written.entry, sats=Sats(written.entry.sats + earned))
+    return customer_entry(written.number, written.at, complete)
 
 
 def written_of(row: Row) -> Written:

@@ -52,7 +52,7 @@ WHERE organization_id = :organization_id
         )
     )
 ORDER BY id DESC
-LIMIT :most;
+LIMIT :limit;
 
 -- name: sums
 SELECT place, sum(sats)
@@ -67,15 +67,15 @@ GROUP BY place;
 -- As `sums`, of a few accounts: each order has an account, too.
 SELECT place, sum(sats)
 FROM (
-    SELECT target AS place, sats FROM entry WHERE target IN (:places)
+    SELECT target AS place, sats FROM entry WHERE target IN (:accounts)
     UNION ALL
-    SELECT source AS place, -sats AS sats FROM entry WHERE source IN (:places)
+    SELECT source AS place, -sats AS sats FROM entry WHERE source IN (:accounts)
 ) AS both_sides
 GROUP BY place;
 
 -- name: add_to
 INSERT INTO balance (place, sats)
-VALUES (:place, :sats)
+VALUES (:account, :sats)
 ON CONFLICT (place) DO UPDATE
 SET sats = balance.sats + excluded.sats;
 
@@ -83,7 +83,7 @@ SET sats = balance.sats + excluded.sats;
 -- Returns nothing if the balance is lower, unless the place may be negative.
 UPDATE balance
 SET sats = sats - :sats
-WHERE place = :place
+WHERE place = :account
     AND (:below_zero = 1 OR sats >= :sats)
 RETURNING sats;
 
@@ -91,7 +91,7 @@ RETURNING sats;
 -- A debt is repaid at most to zero.
 UPDATE balance
 SET sats = sats + :sats
-WHERE place = :place
+WHERE place = :account
     AND sats + :sats <= 0
 RETURNING sats;
 
@@ -99,17 +99,17 @@ RETURNING sats;
 -- The balance can only be too low by a bug, as the order that holds the money is locked.
 UPDATE balance
 SET sats = sats - :sats
-WHERE place = :place;
+WHERE place = :account;
 
 -- name: balance
 SELECT sats
 FROM balance
-WHERE place = :place;
+WHERE place = :account;
 
 -- name: balances
 SELECT place, sats
 FROM balance
-WHERE place IN (:places);
+WHERE place IN (:accounts);
 
 -- name: receivables
 -- Payments that the chain reversed after they were spent, and that are not repaid yet.

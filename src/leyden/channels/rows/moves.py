@@ -5,7 +5,7 @@ from datetime import datetime
 
 from leyden.base.database.statements import Run, SqlFile
 from leyden.base.rules.times import from_us, to_us
-from leyden.channels.rules.orders import Status
+from leyden.channels.rules.orders import OrderStatus
 
 sql = SqlFile(__file__)
 
@@ -17,7 +17,7 @@ class Moves:
         self._run = run
 
     async def add(
-        self, made: Sequence[tuple[str, Status, Status]], *, at: datetime
+        self, made: Sequence[tuple[str, OrderStatus, OrderStatus]], *, at: datetime
     ) -> None:
         """Store status changes of orders."""
         now = to_us(at)
@@ -34,12 +34,12 @@ class Moves:
             ],
         )
 
-    async def of_order(self, order_id: str) -> list[tuple[Status, Status]]:
+    async def of_order(self, order_id: str) -> list[tuple[OrderStatus, OrderStatus]]:
         """Return an order's status changes, oldest first."""
         rows = await self._run(sql.of_order, order_id=order_id)
-        return [(Status(before), Status(after)) for before, after, _ in rows]
+        return [(OrderStatus(before), OrderStatus(after)) for before, after, _ in rows]
 
-    async def timeline(self, order_id: str) -> list[tuple[Status, datetime]]:
+    async def timeline(self, order_id: str) -> list[tuple[OrderStatus, datetime]]:
         """Return an order's statuses with their times, oldest first."""
         rows = await self._run(sql.of_order, order_id=order_id)
-        return [(Status(after), from_us(at)) for _, after, at in rows]
+        return [(OrderStatus(after), from_us(at)) for _, after, at in rows]

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from leyden.base.database.statements import Row, Value
 from leyden.base.rules.times import from_us, to_us
-from leyden.channels.rules.orders import Changes, Order, Status
+from leyden.channels.rules.orders import Order, OrderChanges, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import Channel, NodeTier, Quote
 from leyden.values import Struct
@@ -44,7 +44,7 @@ _NULL_IF_EMPTY: Final = _Column(lambda text: text or None, lambda text: text or 
 _ORDER: Final[_Columns] = {
     "id": _PLAIN,
     "organization_id": _PLAIN,
-    "status": _Column(str, Status),
+    "status": _Column(str, OrderStatus),
     "created": _TIME,
     "expires": _TIME,
     "credit_used": _PLAIN,
@@ -90,7 +90,7 @@ COLUMNS: Final = tuple(
     for field, column in columns.items()
 )
 CHANGING: Final = tuple(
-    _ORDER[field].name or field for field in Changes.__annotations__
+    _ORDER[field].name or field for field in OrderChanges.__annotations__
 )
 
 

@@ -7,7 +7,7 @@ from leyden.base.database.statements import AFTER_ALL, Row, Run, SqlFile, Statem
 from leyden.base.rules.times import to_us
 from leyden.base.rules.units import Sats
 from leyden.channels.rows.order_rows import CHANGING, COLUMNS, order_of, row_of
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState, PaymentRequest
 from leyden.errors import NotFound, Stale
 
@@ -25,18 +25,18 @@ _SAVE = Statement(
     name="orders.save",
 )
 _IN_STATUS = {
-    Status.WAITING_PAYMENT: sql.in_waiting_payment,
-    Status.EXPIRED: sql.in_expired,
-    Status.CREATING: sql.in_creating,
-    Status.CREATED: sql.in_created,
-    Status.SUBMITTED: sql.in_submitted,
-    Status.FILLED: sql.in_filled,
-    Status.FAILED: sql.in_failed,
-    Status.CANCELLED: sql.in_cancelled,
+    OrderStatus.WAITING_PAYMENT: sql.in_waiting_payment,
+    OrderStatus.EXPIRED: sql.in_expired,
+    OrderStatus.CREATING: sql.in_creating,
+    OrderStatus.CREATED: sql.in_created,
+    OrderStatus.SUBMITTED: sql.in_submitted,
+    OrderStatus.FILLED: sql.in_filled,
+    OrderStatus.FAILED: sql.in_failed,
+    OrderStatus.CANCELLED: sql.in_cancelled,
 }
 _PAYABLE = {
-    Status.WAITING_PAYMENT: sql.payable_waiting_payment,
-    Status.CREATING: sql.payable_creating,
+    OrderStatus.WAITING_PAYMENT: sql.payable_waiting_payment,
+    OrderStatus.CREATING: sql.payable_creating,
 }
 
 
@@ -98,7 +98,7 @@ class Orders:
         organization_id: str,
         *,
         before: tuple[datetime, str] | None = None,
-        most: int,
+        limit: int,
     ) -> list[Order]:
         """Return an organization's orders before a position, newest first."""
         created, id_ = (to_us(before[0]), before[1]) if before else (AFTER_ALL, "")
@@ -107,18 +107,18 @@ class Orders:
             organization_id=organization_id,
             created=created,
             id=id_,
-            most=most,
+            limit=limit,
         )
         return [order_of(row) for row in rows]
 
     async def in_status(
-        self, status: Status, *, after: str = "", most: int = 500
+        self, status: OrderStatus, *, after: str = "", limit: int = 500
     ) -> list[Order]:
         """Return orders with this status, ordered by id."""
-        rows = await self._run(_IN_STATUS[status], after=after, most=most)
+        rows = await self._run(_IN_STATUS[status], after=after, limit=limit)
         return [order_of(row) for row in rows]
 
-    async def overdue(self, before: datetime, *, most: int) -> list[Order]:
+    async def overdue(self, before: datetime, *, limit: int) -> list[Order]:
         """Return orders paid before then that wait for a ticket, or for the seller.
 
         At most so many of each: first those with a ticket to come or a channel that is
@@ -126,32 +126,32 @@ class Orders:
         """
         found = []
         for waiting in (sql.overdue_tickets, sql.overdue_openings):
-            rows = await self._run(waiting, before=to_us(before), most=most)
+            rows = await self._run(waiting, before=to_us(before), limit=limit)
             found += [order_of(row) for row in rows]
         return found
 
-    async def failed(self, *, since: datetime, most: int) -> list[Order]:
+    async def failed(self, *, since: datetime, limit: int) -> list[Order]:
         """Return failed orders: all with a signed channel, then others since then.
 
         Each newest first.
         """
-        rows = await self._run(sql.failed, since=to_us(since), most=most)
+        rows = await self._run(sql.failed, since=to_us(since), limit=limit)
         return [order_of(row) for row in rows]
 
     async def payable(
-        self, status: Status, *, after: str = "", most: int = 500
+        self, status: OrderStatus, *, after: str = "", limit: int = 500
     ) -> list[PaymentRequest]:
         """Return payment requests of orders with this status, ordered by id.
 
         As `in_status`, but with only the columns needed to look up payments.
         """
-        return _requests(await self._run(_PAYABLE[status], after=after, most=most))
+        return _requests(await self._run(_PAYABLE[status], after=after, limit=limit))
 
     async def payable_direct(
-        self, *, after: str = "", most: int = 500
+        self, *, after: str = "", limit: int = 500
     ) -> list[PaymentRequest]:
         """Return payment requests of direct orders that wait for their channel."""
-        return _requests(await self._run(sql.payable_direct, after=after, most=most))
+        return _requests(await self._run(sql.payable_direct, after=after, limit=limit))
 
     async def capacity_ordered_since(self, since: datetime, *, but: str = "") -> Sats:
         """Return the capacity of direct channels ordered since then, but for one order.
@@ -198,9 +198,9 @@ class Orders:
         )
         return str(rows[0][0]) if rows else ""
 
-    async def ticketed_since(self, since: datetime, *, most: int = 500) -> list[Order]:
+    async def ticketed_since(self, since: datetime, *, limit: int = 500) -> list[Order]:
         """Return orders paid since then whose ticket is not registered yet."""
-        rows = await self._run(sql.ticketed_since, since=to_us(since), most=most)
+        rows = await self._run(sql.ticketed_since, since=to_us(since), limit=limit)
         return [order_of(row) for row in rows]
 
     async def outstanding(self, *, before: Order | None = None) -> Sats:
@@ -217,9 +217,9 @@ class Orders:
         creating = await self._run(sql.creating_take, paid_at=paid_at, id=id_)
         return Sats(int(created[0][0]) + int(creating[0][0]))
 
-    async def all_(self, *, after: str = "", most: int = 500) -> list[Order]:
+    async def all_(self, *, after: str = "", limit: int = 500) -> list[Order]:
         """Return orders of every status, ordered by id."""
-        rows = await self._run(sql.all, after=after, most=most)
+        rows = await self._run(sql.all, after=after, limit=limit)
         return [order_of(row) for row in rows]
 
 

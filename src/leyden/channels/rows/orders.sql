@@ -36,14 +36,14 @@ FROM channel_order
 WHERE organization_id = :organization_id
     AND (created, id) < (:created, :id)
 ORDER BY created DESC, id DESC
-LIMIT :most;
+LIMIT :limit;
 
 -- name: all
 SELECT *
 FROM channel_order
 WHERE id > :after
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: ticketed_since
 -- With a ticket that is not registered.
@@ -53,7 +53,7 @@ WHERE status = 'created'
     AND paid_at > :since
     AND node_key IS NULL
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: created_take
 -- What unregistered tickets may take from our Pool account.
@@ -166,7 +166,7 @@ FROM channel_order
 WHERE status = 'creating'
     AND paid_at < :before
 ORDER BY node_key IS NOT NULL, paid_at, id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: overdue_openings
 SELECT *
@@ -175,7 +175,7 @@ WHERE status = 'submitted'
     AND node_key IS NOT NULL
     AND +paid_at < :before
 ORDER BY channel_point = '', +paid_at, id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: failed
 -- With a channel that was signed; the others only if they failed since then.
@@ -187,7 +187,7 @@ WHERE channel_order.status = 'failed'
     AND order_move.after = 'failed'
     AND (channel_order.channel_point <> '' OR order_move.at > :since)
 ORDER BY channel_order.channel_point = '', order_move.at DESC, order_move.id DESC
-LIMIT :most;
+LIMIT :limit;
 
 -- By status. Each status is a literal, so that the partial index on its orders is used:
 -- neither database knows the value of a parameter when it plans.
@@ -198,7 +198,7 @@ FROM channel_order
 WHERE status = 'waiting_payment'
     AND id > :after
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: in_expired
 SELECT *
@@ -206,7 +206,7 @@ FROM channel_order
 WHERE status = 'expired'
     AND id > :after
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: in_creating
 SELECT *
@@ -214,7 +214,7 @@ FROM channel_order
 WHERE status = 'creating'
     AND id > :after
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: in_created
 SELECT *
@@ -222,7 +222,7 @@ FROM channel_order
 WHERE status = 'created'
     AND id > :after
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: in_submitted
 SELECT *
@@ -230,7 +230,7 @@ FROM channel_order
 WHERE status = 'submitted'
     AND id > :after
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: in_filled
 SELECT *
@@ -238,7 +238,7 @@ FROM channel_order
 WHERE status = 'filled'
     AND id > :after
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: in_failed
 SELECT *
@@ -246,7 +246,7 @@ FROM channel_order
 WHERE status = 'failed'
     AND id > :after
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: in_cancelled
 SELECT *
@@ -254,7 +254,7 @@ FROM channel_order
 WHERE status = 'cancelled'
     AND id > :after
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- Payment requests of orders: as above, with only the columns for looking up payments.
 
@@ -270,7 +270,7 @@ WHERE status = 'waiting_payment'
     AND id > :after
     AND payment_hash IS NOT NULL
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: payable_creating
 SELECT
@@ -284,7 +284,7 @@ WHERE status = 'creating'
     AND id > :after
     AND payment_hash IS NOT NULL
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: payable_direct
 -- Held payments of direct orders that wait for their channel. Each status by itself, so
@@ -313,4 +313,4 @@ WHERE node_key IS NOT NULL
     AND id > :after
     AND payment_hash IS NOT NULL
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;

@@ -40,9 +40,9 @@ class Outputs:
         rows = await self._run(sql.of_order, order_id=order_id)
         return [output_of(row) for row in rows]
 
-    async def watched(self, *, after: str = "", most: int = 500) -> list[str]:
+    async def watched(self, *, after: str = "", limit: int = 500) -> list[str]:
         """Return the ids of orders with an output that may still change."""
-        rows = await self._run(sql.watched, after=after, most=most)
+        rows = await self._run(sql.watched, after=after, limit=limit)
         return [row[0] for row in rows]
 
 
@@ -54,7 +54,7 @@ def row_of(output: KnownOutput) -> dict[str, Value]:
         "order_id": output.order_id,
         "sats": output.sats,
         "state": str(output.state),
-        "seen": to_us(output.seen),
+        "seen": to_us(output.first_seen),
         "bookings": output.bookings,
         "to_order": output.to_order,
     }
@@ -62,13 +62,13 @@ def row_of(output: KnownOutput) -> dict[str, Value]:
 
 def output_of(row: Row) -> KnownOutput:
     """Build the output from a row."""
-    txid, vout, order_id, sats, state, seen, bookings, to_order = row
+    txid, vout, order_id, sats, state, first_seen, bookings, to_order = row
     return KnownOutput(
         outpoint=Outpoint(txid, vout),
         order_id=order_id,
         sats=Sats(sats),
         state=OutputState(state),
-        seen=from_us(seen),
+        first_seen=from_us(first_seen),
         bookings=bookings,
         to_order=Sats(to_order),
     )

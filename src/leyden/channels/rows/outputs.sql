@@ -30,4 +30,4 @@ FROM chain_output
 WHERE state IN ('seen', 'booked')
     AND order_id > :after
 ORDER BY order_id
-LIMIT :most;
+LIMIT :limit;

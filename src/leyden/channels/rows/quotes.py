@@ -23,7 +23,7 @@ class Quotes:
         await self._run(
             sql.keep,
             organization_id=organization_id,
-            wish=_wish(quote.channel),
+            wish=_query(quote.channel),
             quoted=to_us(quoted),
             rate_bps=quote.rate_bps,
             rate_fixed=quote.rate_fixed,
@@ -39,7 +39,7 @@ class Quotes:
         """Return the quote given after `since` for this channel, and its time."""
         # The time is compared here, so that the query is the same each time.
         rows = await self._run(
-            sql.find, organization_id=organization_id, wish=_wish(channel)
+            sql.find, organization_id=organization_id, wish=_query(channel)
         )
         if not rows or rows[0][0] <= to_us(since):
             return None
@@ -60,7 +60,7 @@ class Quotes:
         await self._run(sql.delete, until=to_us(until))
 
 
-def _wish(channel: Channel) -> str:
+def _query(channel: Channel) -> str:
     rate = "going" if channel.bps is None else channel.bps  # 0 is not the going rate
     direct = " direct" if channel.kind is ChannelKind.DIRECT else ""
     return (

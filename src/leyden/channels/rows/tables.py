@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from leyden.base.database.tables import SEALED, metadata, one_of
 from leyden.channels.rules.ledger import Reason
-from leyden.channels.rules.orders import FINAL, Status
+from leyden.channels.rules.orders import FINAL, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import NodeTier
 
@@ -78,7 +78,7 @@ orders = Table(
     Column("announce", Integer, nullable=False, server_default="0"),
     Column("htlc_expires", Integer, nullable=False, server_default="0"),
     Column("zero_conf", Integer, nullable=False, server_default="0"),
-    one_of("status", Status),
+    one_of("status", OrderStatus),
     one_of("node_tier", NodeTier),
     one_of("invoice_state", InvoiceState),
     CheckConstraint(
@@ -97,7 +97,7 @@ orders = Table(
     ),
     Index("ix_channel_order_organization_id", "organization_id", "created", "id"),
 )
-_is_unpaid = orders.c.status == str(Status.WAITING_PAYMENT)
+_is_unpaid = orders.c.status == str(OrderStatus.WAITING_PAYMENT)
 Index(
     "ix_channel_order_unpaid",
     orders.c.organization_id,
@@ -107,7 +107,7 @@ Index(
 # Orders that can still change: few, compared with the others. One index for each
 # status, because neither database recognizes that `status = 'created'` is covered by a
 # list of statuses.
-for _status in Status:
+for _status in OrderStatus:
     if _status not in FINAL:
         _stands_there = orders.c.status == str(_status)
         Index(
@@ -134,7 +134,7 @@ for _time in (orders.c.created, orders.c.paid_at):
         postgresql_where=_is_direct,
     )
 # The seller opens one channel to a peer at a time.
-_is_asked = and_(_is_direct, orders.c.status == str(Status.SUBMITTED))
+_is_asked = and_(_is_direct, orders.c.status == str(OrderStatus.SUBMITTED))
 Index(
     "uq_channel_order_asked",
     orders.c.node_key,

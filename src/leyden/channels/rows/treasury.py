@@ -6,23 +6,23 @@ from leyden.values import Struct
 sql = SqlFile(__file__)
 
 
-class Remembered(Struct, frozen=True):
+class RememberedTreasury(Struct, frozen=True):
     """The treasury's public key, and that of another lnd in its place."""
 
     pubkey: str
     stranger: str
 
 
-class Treasury:
+class TreasuryRow:
     """The one row of treasury."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    async def find(self) -> Remembered | None:
+    async def find(self) -> RememberedTreasury | None:
         """Return the treasury's public key; None if it was never seen."""
         rows = await self._run(sql.find)
-        return Remembered(*rows[0]) if rows else None
+        return RememberedTreasury(*rows[0]) if rows else None
 
     async def add(self, pubkey: str) -> None:
         """Store the treasury's public key; no-op if one is stored."""

@@ -22,7 +22,7 @@ from leyden.values import Struct
 OUTSIDE = "outside"
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What an entry means to the customer."""
 
     COUPON = auto()
@@ -41,21 +41,21 @@ class Kind(StrEnum):
     REFUND = auto()
 
 
-_KINDS: Mapping[Reason, Kind] = {
-    Reason.COUPON: Kind.COUPON,
-    Reason.CORRECTION: Kind.CORRECTION,
-    Reason.HTLC_HELD: Kind.PAYMENT,
-    Reason.PAYMENT: Kind.PAYMENT,
-    Reason.HANDED_BACK: Kind.HANDED_BACK,
-    Reason.SURPLUS: Kind.SURPLUS,
-    Reason.LATE: Kind.LATE,
-    Reason.CREDIT_USED: Kind.CREDIT_USED,
-    Reason.CHARGED: Kind.CHARGED,
-    Reason.AUCTION: Kind.FILLED,
-    Reason.EARNED: Kind.FILLED,
-    Reason.RELEASED: Kind.RELEASED,
-    Reason.REVERSED: Kind.REVERSED,
-    Reason.REFUND: Kind.REFUND,
+_KINDS: Mapping[Reason, EntryKind] = {
+    Reason.COUPON: EntryKind.COUPON,
+    Reason.CORRECTION: EntryKind.CORRECTION,
+    Reason.HTLC_HELD: EntryKind.PAYMENT,
+    Reason.PAYMENT: EntryKind.PAYMENT,
+    Reason.HANDED_BACK: EntryKind.HANDED_BACK,
+    Reason.SURPLUS: EntryKind.SURPLUS,
+    Reason.LATE: EntryKind.LATE,
+    Reason.CREDIT_USED: EntryKind.CREDIT_USED,
+    Reason.CHARGED: EntryKind.CHARGED,
+    Reason.AUCTION: EntryKind.FILLED,
+    Reason.EARNED: EntryKind.FILLED,
+    Reason.RELEASED: EntryKind.RELEASED,
+    Reason.REVERSED: EntryKind.REVERSED,
+    Reason.REFUND: EntryKind.REFUND,
 }
 
 
@@ -64,7 +64,7 @@ class CustomerEntry(Struct, frozen=True, kw_only=True):
 
     number: int
     at: datetime
-    kind: Kind
+    kind: EntryKind
     source: str
     target: str
     sats: Sats
@@ -72,12 +72,12 @@ class CustomerEntry(Struct, frozen=True, kw_only=True):
     note: str
 
 
-def kind_of(entry: Entry) -> Kind:
+def kind_of(entry: Entry) -> EntryKind:
     """Return what an entry means to its customer."""
     if entry.key.startswith(ledger.UNUSED_FEE):
-        return Kind.UNUSED_FEE
+        return EntryKind.UNUSED_FEE
     if entry.key.startswith(ledger.UNDONE):
-        return Kind.UNDONE
+        return EntryKind.UNDONE
     return _KINDS[entry.what]
 
 
@@ -95,5 +95,5 @@ def customer_entry(number: int, at: datetime, entry: Entry) -> CustomerEntry:
     )
 
 
-def _own(place: str) -> str:
-    return OUTSIDE if place in ledger.OPERATORS else place.partition(":")[0]
+def _own(account: str) -> str:
+    return OUTSIDE if account in ledger.OPERATORS else account.partition(":")[0]

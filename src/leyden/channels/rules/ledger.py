@@ -77,14 +77,14 @@ def receivable(organization_id: str) -> str:
     return f"receivable:{organization_id}"
 
 
-def owner(place: str) -> str:
+def owner(account: str) -> str:
     """Return the order or organization of a place; "" for the operator's."""
-    return place.partition(":")[2]
+    return account.partition(":")[2]
 
 
-def may_go_below_zero(place: str) -> bool:
+def may_go_below_zero(account: str) -> bool:
     """Return whether the balance of a place may be negative."""
-    return place.startswith(_MAY_GO_BELOW_ZERO)
+    return account.startswith(_MAY_GO_BELOW_ZERO)
 
 
 class Reason(StrEnum):
@@ -140,7 +140,7 @@ def payment_entries(
     repaid = min(sats, outstanding)
     return [
         Entry(
-            key=f"{key}:{place}",
+            key=f"{key}:{account}",
             what=what,
             source=source,
             target=target,
@@ -148,7 +148,7 @@ def payment_entries(
             organization_id=organization_id,
             order_id=order_id,
         )
-        for place, target, part in (
+        for account, target, part in (
             ("receivable", receivable(organization_id), repaid),
             ("credit", credit(organization_id), sats - repaid),
         )
@@ -166,11 +166,11 @@ def grant_entries(entry: Entry, *, outstanding: int) -> list[Entry]:
     if entry.organization_id is None:
         raise ValueError("credit is somebody's")
     repaid = min(entry.sats, outstanding)
-    places = (
+    accounts = (
         (receivable(entry.organization_id), repaid),
         (credit(entry.organization_id), entry.sats - repaid),
     )
-    divided = [(target, sats) for target, sats in places if sats]
+    divided = [(target, sats) for target, sats in accounts if sats]
     return [
         replace(entry, key=key, target=target, sats=Sats(sats))
         for key, (target, sats) in zip(parts(entry.key), divided, strict=False)
@@ -197,7 +197,7 @@ def reversal_entries(
     from_credit = min(sats, available)
     return [
         Entry(
-            key=f"{key}:{place}",
+            key=f"{key}:{account}",
             what=Reason.REVERSED,
             source=source,
             target=RECEIVED,
@@ -205,7 +205,7 @@ def reversal_entries(
             organization_id=organization_id,
             order_id=order_id,
         )
-        for place, source, part in (
+        for account, source, part in (
             ("credit", credit(organization_id), from_credit),
             ("receivable", receivable(organization_id), sats - from_credit),
         )

@@ -32,7 +32,7 @@ from leyden.errors import NotAllowed
 from leyden.values import Struct, replace
 
 
-class Status(StrEnum):
+class OrderStatus(StrEnum):
     """The status of an order, in the API's values."""
 
     WAITING_PAYMENT = auto()  # the fee is not paid yet
@@ -45,7 +45,7 @@ class Status(StrEnum):
     CANCELLED = auto()  # by the buyer; the money became credit
 
 
-class Event(StrEnum):
+class OrderEvent(StrEnum):
     """An event in an order's life; past tense, because events are recorded."""
 
     PAID = auto()  # everything is held
@@ -61,39 +61,39 @@ class Event(StrEnum):
     LOST = auto()  # direct: another transaction spent a published channel's coins
 
 
-Moves = Mapping[tuple[Status, Event], Status]
+Moves = Mapping[tuple[OrderStatus, OrderEvent], OrderStatus]
 
 TICKET_MOVES: Moves = {
-    (Status.WAITING_PAYMENT, Event.PAID): Status.CREATING,
-    (Status.WAITING_PAYMENT, Event.LAPSED): Status.EXPIRED,
-    (Status.WAITING_PAYMENT, Event.CANCELLED): Status.CANCELLED,
-    (Status.CREATING, Event.TICKETED): Status.CREATED,
-    (Status.CREATING, Event.BROKE): Status.FAILED,
-    (Status.CREATING, Event.REVERSED): Status.WAITING_PAYMENT,
-    (Status.CREATED, Event.REGISTERED): Status.SUBMITTED,
-    (Status.CREATED, Event.CANCELLED): Status.CANCELLED,
-    (Status.SUBMITTED, Event.MATCHED): Status.FILLED,
-    (Status.SUBMITTED, Event.CANCELLED): Status.CANCELLED,
-    (Status.FAILED, Event.CANCELLED): Status.CANCELLED,
+    (OrderStatus.WAITING_PAYMENT, OrderEvent.PAID): OrderStatus.CREATING,
+    (OrderStatus.WAITING_PAYMENT, OrderEvent.LAPSED): OrderStatus.EXPIRED,
+    (OrderStatus.WAITING_PAYMENT, OrderEvent.CANCELLED): OrderStatus.CANCELLED,
+    (OrderStatus.CREATING, OrderEvent.TICKETED): OrderStatus.CREATED,
+    (OrderStatus.CREATING, OrderEvent.BROKE): OrderStatus.FAILED,
+    (OrderStatus.CREATING, OrderEvent.REVERSED): OrderStatus.WAITING_PAYMENT,
+    (OrderStatus.CREATED, OrderEvent.REGISTERED): OrderStatus.SUBMITTED,
+    (OrderStatus.CREATED, OrderEvent.CANCELLED): OrderStatus.CANCELLED,
+    (OrderStatus.SUBMITTED, OrderEvent.MATCHED): OrderStatus.FILLED,
+    (OrderStatus.SUBMITTED, OrderEvent.CANCELLED): OrderStatus.CANCELLED,
+    (OrderStatus.FAILED, OrderEvent.CANCELLED): OrderStatus.CANCELLED,
 }
 
 DIRECT_MOVES: Moves = {
-    (Status.WAITING_PAYMENT, Event.PAID): Status.CREATING,
-    (Status.WAITING_PAYMENT, Event.LAPSED): Status.EXPIRED,
-    (Status.WAITING_PAYMENT, Event.CANCELLED): Status.CANCELLED,
-    (Status.CREATING, Event.UNREACHED): Status.CREATED,
-    (Status.CREATING, Event.ASKED): Status.SUBMITTED,
-    (Status.CREATING, Event.BROKE): Status.FAILED,
-    (Status.CREATING, Event.REVERSED): Status.WAITING_PAYMENT,
-    (Status.CREATED, Event.ASKED): Status.SUBMITTED,
-    (Status.CREATED, Event.BROKE): Status.FAILED,
-    (Status.CREATED, Event.REVERSED): Status.WAITING_PAYMENT,
-    (Status.CREATED, Event.CANCELLED): Status.CANCELLED,
-    (Status.SUBMITTED, Event.UNREACHED): Status.CREATED,
-    (Status.SUBMITTED, Event.BROKE): Status.FAILED,
-    (Status.SUBMITTED, Event.MATCHED): Status.FILLED,
-    (Status.FILLED, Event.LOST): Status.FAILED,
-    (Status.FAILED, Event.CANCELLED): Status.CANCELLED,
+    (OrderStatus.WAITING_PAYMENT, OrderEvent.PAID): OrderStatus.CREATING,
+    (OrderStatus.WAITING_PAYMENT, OrderEvent.LAPSED): OrderStatus.EXPIRED,
+    (OrderStatus.WAITING_PAYMENT, OrderEvent.CANCELLED): OrderStatus.CANCELLED,
+    (OrderStatus.CREATING, OrderEvent.UNREACHED): OrderStatus.CREATED,
+    (OrderStatus.CREATING, OrderEvent.ASKED): OrderStatus.SUBMITTED,
+    (OrderStatus.CREATING, OrderEvent.BROKE): OrderStatus.FAILED,
+    (OrderStatus.CREATING, OrderEvent.REVERSED): OrderStatus.WAITING_PAYMENT,
+    (OrderStatus.CREATED, OrderEvent.ASKED): OrderStatus.SUBMITTED,
+    (OrderStatus.CREATED, OrderEvent.BROKE): OrderStatus.FAILED,
+    (OrderStatus.CREATED, OrderEvent.REVERSED): OrderStatus.WAITING_PAYMENT,
+    (OrderStatus.CREATED, OrderEvent.CANCELLED): OrderStatus.CANCELLED,
+    (OrderStatus.SUBMITTED, OrderEvent.UNREACHED): OrderStatus.CREATED,
+    (OrderStatus.SUBMITTED, OrderEvent.BROKE): OrderStatus.FAILED,
+    (OrderStatus.SUBMITTED, OrderEvent.MATCHED): OrderStatus.FILLED,
+    (OrderStatus.FILLED, OrderEvent.LOST): OrderStatus.FAILED,
+    (OrderStatus.FAILED, OrderEvent.CANCELLED): OrderStatus.CANCELLED,
 }
 
 MOVES: Mapping[ChannelKind, Moves] = {
@@ -101,19 +101,19 @@ MOVES: Mapping[ChannelKind, Moves] = {
     ChannelKind.DIRECT: DIRECT_MOVES,
 }
 
-FINAL = frozenset(Status) - {status for status, _ in TICKET_MOVES}
+FINAL = frozenset(OrderStatus) - {status for status, _ in TICKET_MOVES}
 
 # The held money was used or returned; a later payment becomes credit.
-ENDED = FINAL | {Status.FAILED}
+ENDED = FINAL | {OrderStatus.FAILED}
 
 # The ticket exists and belongs to the buyer.
-TICKETED = frozenset({Status.CREATED, Status.SUBMITTED, Status.FILLED})
+TICKETED = frozenset({OrderStatus.CREATED, OrderStatus.SUBMITTED, OrderStatus.FILLED})
 
 
-class Changes(TypedDict, total=False):
+class OrderChanges(TypedDict, total=False):
     """The fields of an order that may change after creation."""
 
-    status: Status
+    status: OrderStatus
     credit_refund: Sats
     paid_at: datetime | None
     invoice: InvoiceState | None
@@ -131,7 +131,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
     id: str
     organization_id: str
-    status: Status
+    status: OrderStatus
     created: datetime
     expires: datetime
     quote: Quote
@@ -151,7 +151,7 @@ class Order(Struct, frozen=True, kw_only=True):
     htlc_expires: int = 0  # the block at which the HTLC expires
     channel_point: str = ""  # direct: once both sides have signed the transaction
 
-    def with_changes(self, **changes: Unpack[Changes]) -> Self:
+    def with_changes(self, **changes: Unpack[OrderChanges]) -> Self:
         """Return a copy of the order with these changes."""
         return replace(self, **changes)
 
@@ -173,10 +173,10 @@ class Order(Struct, frozen=True, kw_only=True):
     @property
     def has_open_ticket(self) -> bool:
         """Whether the order has a ticket that is not filled yet."""
-        waits = self.status in {Status.CREATED, Status.SUBMITTED}
+        waits = self.status in {OrderStatus.CREATED, OrderStatus.SUBMITTED}
         return waits and self.kind is ChannelKind.TICKET
 
-    def may(self, event: Event) -> bool:
+    def may(self, event: OrderEvent) -> bool:
         """Return whether this event is allowed now."""
         return (self.status, event) in self.moves
 
@@ -188,7 +188,7 @@ class Order(Struct, frozen=True, kw_only=True):
     @property
     def amount_due(self) -> Sats:
         """The price less credit; zero for a cancelled order."""
-        if self.status is Status.CANCELLED:
+        if self.status is OrderStatus.CANCELLED:
             return Sats(0)
         return Sats(self.total_fee - self.credit_used)
 
@@ -222,7 +222,7 @@ class Order(Struct, frozen=True, kw_only=True):
         return Sats(self.total_fee - self.credit_used - self.charged)
 
 
-def advance(order: Order, event: Event, **changes: Unpack[Changes]) -> Order:
+def advance(order: Order, event: OrderEvent, **changes: Unpack[OrderChanges]) -> Order:
     """Return the order after an event, with changes; raise NotAllowed if not allowed.
 
     Only this function sets a status.

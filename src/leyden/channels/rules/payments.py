@@ -97,7 +97,7 @@ class KnownOutput(Struct, frozen=True, kw_only=True):
     order_id: str
     sats: Sats
     state: OutputState
-    seen: datetime
+    first_seen: datetime
     bookings: int = 0  # one more each time it is booked again after a reversal
     to_order: Sats = Sats(0)  # of the last booking; the rest went to credit
 

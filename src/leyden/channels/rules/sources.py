@@ -26,7 +26,7 @@ class Source(StrEnum):
 
 
 OF_TICKETS: Final = frozenset({Source.POOL, Source.SIMULATED})
-EVERY: Final = (Source.POOL, Source.OWN)
+ALL_SOURCES: Final = (Source.POOL, Source.OWN)
 
 
 def parse(text: str, *, has_seller: bool) -> tuple[Source, ...]:

@@ -51,7 +51,7 @@ class Market(Protocol):
         ...
 
 
-class Account(Protocol):
+class AuctionDeposit(Protocol):
     """The coins that an auction must hold before anything is bought."""
 
     async def find(self) -> AuctionAccount:

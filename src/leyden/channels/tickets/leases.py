@@ -31,8 +31,8 @@ def by_nonce(
         batch.sort(key=lambda lease: lease.order_nonce)
         reported_fee = sum(lease.chain_fee_sat for lease in batch)
         fee = chain_fee(reported_fee, len(batch), taproot=taproot)
-        for place, lease in enumerate(batch):
-            share = fee // len(batch) + (fee % len(batch) if place == 0 else 0)
+        for index, lease in enumerate(batch):
+            share = fee // len(batch) + (fee % len(batch) if index == 0 else 0)
             found[lease.order_nonce.hex()] = _lease(lease, share, height)
     return found
 

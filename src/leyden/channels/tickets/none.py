@@ -34,7 +34,7 @@ class NoMarket:
         _refuse()
 
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
-        """Raise MarketAway, unless nothing is asked."""
+        """Return {} for no tickets; otherwise raise MarketAway."""
         if refs:
             _refuse()
         return {}

@@ -54,7 +54,7 @@ _AGAIN_S = 2
 _SETTLES_S = 0.5
 _UNKNOWN = "the provider's poold does not know the ticket"
 # More than these, and the answer is garbage.
-_MOST_BASE_FEE, _MOST_FEE_PPM = 1_000_000, 500_000
+_MAX_BASE_FEE, _MAX_FEE_PPM = 1_000_000, 500_000
 
 
 class PoolMarket:
@@ -159,9 +159,9 @@ class PoolMarket:
                 raise MarketAway(_UNKNOWN, retry_after_s=_LATER_S)
             return True
         if ticket.state not in OVER:
-            asked = trader.CancelSidecarRequest(sidecar_id=ticket.id)
+            request = trader.CancelSidecarRequest(sidecar_id=ticket.id)
             try:
-                await self._poold.call("CancelSidecar", asked)
+                await self._poold.call("CancelSidecar", request)
             except MarketRefused as error:
                 log.info(
                     "a ticket was not cancelled",
@@ -243,7 +243,7 @@ class PoolMarket:
         offered = tuple(
             blocks for blocks in LEASES if buckets.get(blocks) in _TAKES_ORDERS
         )
-        if base > _MOST_BASE_FEE or ppm > _MOST_FEE_PPM:
+        if base > _MAX_BASE_FEE or ppm > _MAX_FEE_PPM:
             raise MarketAway(
                 "the auction's terms are not plausible", retry_after_s=_LATER_S
             )

@@ -8,8 +8,8 @@ from prometheus_client import Gauge
 from leyden.base.database.database import Database
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.steps import ClaimedTask
-from leyden.channels.shop import Shop, Upkeep
-from leyden.channels.tickets.base import Account
+from leyden.channels.services import ChannelServices, Upkeep
+from leyden.channels.tickets.base import AuctionDeposit
 from leyden.channels.tickets.rules.auction import AuctionAccount
 from leyden.errors import MarketAway, MarketRefused
 from leyden.values import Struct
@@ -28,7 +28,7 @@ def _gauge(name: str) -> Gauge:
     return Gauge(name, METRICS[name])
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class PoolAccountState(Struct, frozen=True, kw_only=True):
     """The state of our Pool account."""
 
     account: AuctionAccount
@@ -56,29 +56,31 @@ class Standing(Struct, frozen=True, kw_only=True):
         return ""
 
 
-async def read(account: Account, database: Database) -> Standing:
+async def read(account: AuctionDeposit, database: Database) -> PoolAccountState:
     """Return the state of our Pool account."""
-    return Standing(
+    return PoolAccountState(
         account=await account.find(),
         outstanding=await database.reader.orders.outstanding(),
         height=await account.height(),
     )
 
 
-async def keep(shop: Shop, due: ClaimedTask) -> None:
+async def keep(channels: ChannelServices, due: ClaimedTask) -> None:
     """Renew the account before it expires; alert on low balance; never ends."""
-    rules = shop.rules.upkeep
+    rules = channels.rules.upkeep
     try:
-        if shop.account is not None:
-            standing = await read(shop.account, shop.database)
-            await _keep(shop.account, standing, rules)
+        if channels.account is not None:
+            standing = await read(channels.account, channels.database)
+            await _keep(channels.account, standing, rules)
     except (MarketAway, MarketRefused) as error:
         log.warning("can't reach the Pool account", extra={"why": str(error)})
     async with due.transaction() as tx:
-        await due.reschedule(tx, due=shop.clock() + rules.every)
+        await due.reschedule(tx, due=channels.clock() + rules.every)
 
 
-async def _keep(account: Account, standing: Standing, rules: Upkeep) -> None:
+async def _keep(
+    account: AuctionDeposit, standing: PoolAccountState, rules: Upkeep
+) -> None:
     _gauge("leyden_auction_free_sats").set(standing.free)
     _gauge("leyden_auction_account_blocks").set(standing.blocks_left)
     alarm = standing.alarm(low=rules.low)

@@ -60,7 +60,7 @@ _NO: tuple[tuple[str, type[MarketRefused | SoldOut]], ...] = (
 )
 
 
-class Access(Struct, frozen=True, kw_only=True):
+class PooldAccess(Struct, frozen=True, kw_only=True):
     """The address and files of poold; files are read when they are needed."""
 
     host: str  # HOST:PORT
@@ -71,7 +71,7 @@ class Access(Struct, frozen=True, kw_only=True):
 class Poold:
     """A client for a poold, which may start or change its certificate later."""
 
-    def __init__(self, access: Access, *, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, access: PooldAccess, *, patience_s: float = _PATIENCE_S) -> None:
         self._access = access
         self._patience_s = patience_s
         self._certificate = b""

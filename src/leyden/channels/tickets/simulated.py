@@ -29,7 +29,7 @@ from leyden.errors import MarketAway, SoldOut
 _HEIGHT = 850_000  # there is no chain: it is always that high
 
 
-class _Kept(msgspec.Struct):
+class _StoredTicket(msgspec.Struct):
     """A stored ticket."""
 
     text: str
@@ -48,7 +48,7 @@ class SimulatedMarket:
         self.sold_out = False
         self.auction = AuctionTerms()
         self._file = file
-        self._tickets: dict[str, _Kept] = {}
+        self._tickets: dict[str, _StoredTicket] = {}
 
     async def terms(self) -> AuctionTerms:
         """Return the auction's terms."""
@@ -66,21 +66,21 @@ class SimulatedMarket:
         self._answer()
         ref = _ref(order_id)
         with self._held():
-            if (kept := self._tickets.get(ref)) is None:
+            if (ticket := self._tickets.get(ref)) is None:
                 if self.refuses:
                     return NoTicket(self.refuses)
-                kept = _Kept(
+                ticket = _StoredTicket(
                     text=f"sidecar1{hashlib.sha256(ref.encode()).hexdigest()}",
                     state=TicketState.OFFERED,
                     cost=quote.auction_share,
                     self_chan_balance=quote.channel.self_chan_balance,
                 )
-                self._tickets[ref] = kept
+                self._tickets[ref] = ticket
                 self._save()
         self._lose()
-        if kept.state is TicketState.CANCELLED:
+        if ticket.state is TicketState.CANCELLED:
             return NoTicket("the ticket was cancelled")
-        return Ticket(ref=ref, text=kept.text)
+        return Ticket(ref=ref, text=ticket.text)
 
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
         """Return the progress of these tickets."""
@@ -89,15 +89,15 @@ class SimulatedMarket:
             tickets = self._tickets
         return {
             ref: Progress(state=TicketState.MISSING)
-            if (kept := tickets.get(ref)) is None
+            if (ticket := tickets.get(ref)) is None
             else Progress(
-                state=kept.state,
+                state=ticket.state,
                 order_nonce=(
-                    hashlib.sha256(kept.text.encode()).hexdigest()
-                    if kept.state in {TicketState.SUBMITTED, TicketState.FILLED}
+                    hashlib.sha256(ticket.text.encode()).hexdigest()
+                    if ticket.state in {TicketState.SUBMITTED, TicketState.FILLED}
                     else ""
                 ),
-                lease=_lease(kept) if kept.state is TicketState.FILLED else None,
+                lease=_lease(ticket) if ticket.state is TicketState.FILLED else None,
             )
             for ref in refs
         }
@@ -106,15 +106,15 @@ class SimulatedMarket:
         """Cancel the order's ticket."""
         self._answer()
         with self._held():
-            kept = self._tickets.get(ref or _ref(order_id))
-            if kept is None:
+            ticket = self._tickets.get(ref or _ref(order_id))
+            if ticket is None:
                 if ref:
                     raise MarketAway("the market does not know the ticket")
                 return True
-            if kept.state is not TicketState.FILLED:
-                self._become(kept, TicketState.CANCELLED)
+            if ticket.state is not TicketState.FILLED:
+                self._become(ticket, TicketState.CANCELLED)
         self._lose()
-        return kept.state is TicketState.CANCELLED
+        return ticket.state is TicketState.CANCELLED
 
     def _answer(self) -> None:
         if self.away:
@@ -129,7 +129,7 @@ class SimulatedMarket:
 
     def tickets(self) -> dict[str, TicketState]:
         """Return every ticket that was created, by its ref."""
-        return {ref: kept.state for ref, kept in self._tickets.items()}
+        return {ref: ticket.state for ref, ticket in self._tickets.items()}
 
     def register(self, text: str) -> bool:
         """Register a ticket as a buyer's poold does; return False if unknown."""
@@ -157,7 +157,9 @@ class SimulatedMarket:
         """Forget a ticket, as a poold that lost its database does."""
         with self._held():
             self._tickets = {
-                ref: kept for ref, kept in self._tickets.items() if kept.text != text
+                ref: ticket
+                for ref, ticket in self._tickets.items()
+                if ticket.text != text
             }
             self._save()
 
@@ -165,15 +167,15 @@ class SimulatedMarket:
         self, text: str, before: TicketState, after: TicketState, *, unused: int = 0
     ) -> bool:
         with self._held():
-            for kept in self._tickets.values():
-                if kept.text == text and kept.state is before:
-                    kept.cost -= unused
-                    self._become(kept, after)
+            for ticket in self._tickets.values():
+                if ticket.text == text and ticket.state is before:
+                    ticket.cost -= unused
+                    self._become(ticket, after)
                     return True
         return False
 
-    def _become(self, kept: _Kept, state: TicketState) -> None:
-        kept.state = state
+    def _become(self, ticket: _StoredTicket, state: TicketState) -> None:
+        ticket.state = state
         self._save()
 
     def _held(self) -> AbstractContextManager[None]:
@@ -187,8 +189,10 @@ class SimulatedMarket:
         with file.with_suffix(".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if file.exists():
-                kept = file.read_bytes()
-                self._tickets = msgspec.json.decode(kept, type=dict[str, _Kept])
+                content = file.read_bytes()
+                self._tickets = msgspec.json.decode(
+                    content, type=dict[str, _StoredTicket]
+                )
             yield
 
     def _save(self) -> None:
@@ -197,15 +201,15 @@ class SimulatedMarket:
         write_private(self._file, msgspec.json.encode(self._tickets))
 
 
-def _lease(kept: _Kept) -> Lease:
+def _lease(ticket: _StoredTicket) -> Lease:
     return Lease(
-        channel_point=f"{hashlib.sha256(kept.text.encode()).hexdigest()}:0",
-        premium=Sats(kept.cost - kept.self_chan_balance),
+        channel_point=f"{hashlib.sha256(ticket.text.encode()).hexdigest()}:0",
+        premium=Sats(ticket.cost - ticket.self_chan_balance),
         execution_fee=Sats(0),
         chain_fee=Sats(0),
-        self_chan_balance=Sats(kept.self_chan_balance),
-        node=_pubkey(f"node {kept.text}"),
-        peer=_pubkey(f"peer {kept.text}"),
+        self_chan_balance=Sats(ticket.self_chan_balance),
+        node=_pubkey(f"node {ticket.text}"),
+        peer=_pubkey(f"peer {ticket.text}"),
         height=_HEIGHT,
     )
 

@@ -44,7 +44,7 @@ class Ends:
         self._poold = poold
         self._account = account
         self._bids = bids
-        self._seen: dict[str, float] = {}  # when each bid was looked at, by ref
+        self._checked_at: dict[str, float] = {}  # when each bid was looked at, by ref
 
     async def of(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
         """Return the progress of ended tickets and bids; None if not known yet.
@@ -60,7 +60,7 @@ class Ends:
         }
         if self._is_due(waiting.keys()):
             alive = await self._bids.states(active_only=True)
-            self._seen |= dict.fromkeys(waiting, time.monotonic())
+            self._checked_at |= dict.fromkeys(waiting, time.monotonic())
             over |= {
                 ref: each
                 for ref, each in waiting.items()
@@ -77,10 +77,14 @@ class Ends:
         now = time.monotonic()
         due = now - _LOOK_AT_BIDS_S
         forgotten = now - _FORGOTTEN_S
-        self._seen = {ref: seen for ref, seen in self._seen.items() if seen > forgotten}
-        for ref in refs - self._seen.keys():
-            self._seen[ref] = due
-        return any(self._seen[ref] < due for ref in refs)
+        self._checked_at = {
+            ref: checked_at
+            for ref, checked_at in self._checked_at.items()
+            if checked_at > forgotten
+        }
+        for ref in refs - self._checked_at.keys():
+            self._checked_at[ref] = due
+        return any(self._checked_at[ref] < due for ref in refs)
 
     async def _how(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
         bids = await self._bids.states()

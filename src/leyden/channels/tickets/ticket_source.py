@@ -21,16 +21,22 @@ from typing import Final
 from prometheus_client import Histogram
 
 from leyden.base.database.stores import Stores
-from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.base.tasks.steps import ClaimedTask, complete_all
 from leyden.channels.batcher import Batcher
 from leyden.channels.holding import credit, settle
 from leyden.channels.refunds import refund
 from leyden.channels.rules import ledger, pricing
 from leyden.channels.rules.ledger import Reason
-from leyden.channels.rules.orders import ENDED, Event, Order, Status, advance
+from leyden.channels.rules.orders import ENDED, Order, OrderEvent, OrderStatus, advance
 from leyden.channels.rules.pricing import Channel, Quote
-from leyden.channels.shop import TICKET, WITHDRAWAL, Reserve, Shop, ticket_purpose
+from leyden.channels.services import (
+    TICKET,
+    WITHDRAWAL,
+    ChannelServices,
+    Reserve,
+    ticket_purpose,
+)
 from leyden.channels.tickets.rules.tickets import NoTicket, Ticket
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import MarketAway, NotFound, SoldOut, Stale
@@ -52,14 +58,16 @@ class TicketSource:
 
     task = TICKET
 
-    async def price(self, shop: Shop, channel: Channel) -> Quote:
+    async def price(self, channels: ChannelServices, channel: Channel) -> Quote:
         """Return the price at the auction's current terms."""
-        return pricing.quote(channel, shop.rules.terms, await shop.market.terms())
+        return pricing.quote(
+            channel, channels.rules.terms, await channels.market.terms()
+        )
 
-    async def prepare(self, shop: Shop, order: Order) -> Reserve:
+    async def prepare(self, channels: ChannelServices, order: Order) -> Reserve:
         """Raise SoldOut if nobody sells; accept the order if the auction is away."""
         try:
-            await shop.market.ready(order.quote)
+            await channels.market.ready(order.quote)
         except SoldOut:
             raise
         except MarketAway as error:
@@ -89,43 +97,43 @@ class _Made(Struct, frozen=True):
 class TicketMaker:
     """Creates tickets; orders in progress at the same time share transactions."""
 
-    def __init__(self, shop: Shop) -> None:
-        self._shop = shop
+    def __init__(self, channels: ChannelServices) -> None:
+        self._channels = channels
         self._read = Batcher(self._read_all)
         self._store = Batcher(self._store_all)
 
     async def make(self, due: ClaimedTask) -> None:
         """Create a paid order's ticket and settle its payment, or refund it all."""
-        shop = self._shop
+        channels = self._channels
         if (order := await self._read(due.key)) is None:
             raise NotFound
-        if order.status is not Status.CREATING:
-            await finish_without_ticket(shop, due)
+        if order.status is not OrderStatus.CREATING:
+            await finish_without_ticket(channels, due)
             return
-        ticket = await _offer(shop, order)
+        ticket = await _offer(channels, order)
         if isinstance(ticket, NoTicket):
             log.warning(
                 "no ticket was created", extra={"order": order.id, "why": ticket.why}
             )
-            await refund(shop, due, order)
-        elif order.held_htlc and not await _settle(shop, order):
+            await refund(channels, due, order)
+        elif order.held_htlc and not await _settle(channels, order):
             log.warning("the held payment is gone", extra={"order": order.id})
-            await refund(shop, due, order)
+            await refund(channels, due, order)
         else:
             purpose = ticket_purpose(order.id)
-            sealed = shop.sealer.seal(ticket.text.encode(), purpose=purpose)
+            sealed = channels.sealer.seal(ticket.text.encode(), purpose=purpose)
             await self._store(_Made(due, order, ticket.ref, sealed))
 
     async def _read_all(self, order_ids: Sequence[str]) -> Iterable[Order | None]:
-        found = await self._shop.database.reader.orders.get_many(order_ids)
+        found = await self._channels.database.reader.orders.get_many(order_ids)
         by_id = {order.id: order for order in found}
         return [by_id.get(order_id) for order_id in order_ids]
 
     async def _store_all(self, made: Sequence[_Made]) -> Iterable[None]:
         """Do step 3 for all of these; completing the tasks proves that we own them."""
         ids = [each.order.id for each in made]
-        async with self._shop.database.transaction() as tx:
-            now = self._shop.clock()
+        async with self._channels.database.transaction() as tx:
+            now = self._channels.clock()
             work = await UnitOfWork.load(tx, ids, now=now)
             # A surplus becomes credit. That is rare, and known only after loading: then
             # lock the organizations, and read their debts again.
@@ -135,16 +143,16 @@ class TicketMaker:
                 _keep_ticket(work, each)
             await work.flush(tx)
             await complete_all(tx, [each.due for each in made])
-        _observe([work.order(order_id) for order_id in ids], self._shop.clock())
+        _observe([work.order(order_id) for order_id in ids], self._channels.clock())
         return [None] * len(made)
 
 
-async def _offer(shop: Shop, order: Order) -> Ticket | NoTicket:
+async def _offer(channels: ChannelServices, order: Order) -> Ticket | NoTicket:
     try:
-        return await shop.market.offer(order.id, order.quote)
+        return await channels.market.offer(order.id, order.quote)
     except MarketAway:
         asked_since = order.paid_at or order.created
-        if shop.clock() - asked_since < shop.rules.ticket_patience:
+        if channels.clock() - asked_since < channels.rules.ticket_patience:
             raise
         return NoTicket("the auction did not respond in time")
 
@@ -152,9 +160,9 @@ async def _offer(shop: Shop, order: Order) -> Ticket | NoTicket:
 # 2. The HTLC is settled.
 
 
-async def _settle(shop: Shop, order: Order) -> bool:
+async def _settle(channels: ChannelServices, order: Order) -> bool:
     request = order.payment_request
-    return request is not None and await shop.payments.settle(request)
+    return request is not None and await channels.payments.settle(request)
 
 
 # 3. The payment is booked and the ticket stored.
@@ -164,7 +172,7 @@ def _keep_ticket(work: UnitOfWork, made: _Made) -> None:
     order = work.order(made.order.id)
     if order.status in ENDED:
         work.put(WITHDRAWAL, order.id)
-    if order.status is not Status.CREATING:
+    if order.status is not OrderStatus.CREATING:
         return
     if order.held_htlc != made.order.held_htlc:
         raise Stale(f"{order.id} was paid another way in the meantime")
@@ -179,20 +187,22 @@ def _keep_ticket(work: UnitOfWork, made: _Made) -> None:
         key=f"ticketed:{order.id}:surplus",
     )
     work.move(
-        advance(order, Event.TICKETED, sealed_ticket=made.sealed, ticket_ref=made.ref)
+        advance(
+            order, OrderEvent.TICKETED, sealed_ticket=made.sealed, ticket_ref=made.ref
+        )
     )
 
 
 def _observe(orders: Iterable[Order], now: datetime) -> None:
     for order in orders:
-        if order.status is Status.CREATED and order.paid_at is not None:
+        if order.status is OrderStatus.CREATED and order.paid_at is not None:
             _TICKET.observe((now - order.paid_at).total_seconds())
 
 
-async def finish_without_ticket(shop: Shop, due: ClaimedTask) -> None:
+async def finish_without_ticket(channels: ChannelServices, due: ClaimedTask) -> None:
     """End work on an order that moved on; cancel its ticket if it ended."""
     async with due.transaction() as tx:
-        work = await UnitOfWork.load(tx, [due.key], now=shop.clock())
+        work = await UnitOfWork.load(tx, [due.key], now=channels.clock())
         order = work.order(due.key)
         if order.status in ENDED and order.offered:
             work.put(WITHDRAWAL, order.id)
@@ -203,42 +213,42 @@ async def finish_without_ticket(shop: Shop, due: ClaimedTask) -> None:
 # 4. The ticket is shown.
 
 
-async def wait_for_ticket(shop: Shop, order: Order) -> Order:
+async def wait_for_ticket(channels: ChannelServices, order: Order) -> Order:
     """Wait up to `answer_waits` for the ticket of a paid order; return the order."""
-    until = time.monotonic() + shop.rules.answer_waits.total_seconds()
+    until = time.monotonic() + channels.rules.answer_waits.total_seconds()
     pause_s = _FIRST_POLL_S
-    while order.status is Status.CREATING and time.monotonic() < until:
+    while order.status is OrderStatus.CREATING and time.monotonic() < until:
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, _SLOWEST_POLL_S)
-        order = await shop.database.reader.orders.get(order.id)
+        order = await channels.database.reader.orders.get(order.id)
     return order
 
 
-def open_ticket(shop: Shop, order: Order) -> str:
+def open_ticket(channels: ChannelServices, order: Order) -> str:
     """Return the ticket in plaintext for its organization; "" if none yet."""
     if order.sealed_ticket is None:
         return ""
     purpose = ticket_purpose(order.id)
-    return shop.sealer.open(order.sealed_ticket, purpose=purpose).decode()
+    return channels.sealer.open(order.sealed_ticket, purpose=purpose).decode()
 
 
 # A ticket that nobody gets is withdrawn.
 
 
-async def withdraw(shop: Shop, due: ClaimedTask) -> None:
+async def withdraw(channels: ChannelServices, due: ClaimedTask) -> None:
     """Cancel the ticket of an order that ended without it."""
-    order = await shop.database.reader.orders.get(due.key)
-    if order.status in ENDED - {Status.FILLED} and not await shop.market.withdraw(
-        order.id, order.ticket_ref
-    ):
+    order = await channels.database.reader.orders.get(due.key)
+    if order.status in ENDED - {
+        OrderStatus.FILLED
+    } and not await channels.market.withdraw(order.id, order.ticket_ref):
         log.error(
             "a ticket was filled after its order had ended", extra={"order": order.id}
         )
         found = Finding(
-            kind=Kind.ORDER_UNPAID,
+            kind=AlarmKind.ORDER_UNPAID,
             subject=order.id,
             what=f"order {order.id}: its ticket was filled after the order had ended, "
             "so the Pool account paid for a channel that nobody was charged for",
         )
         async with due.transaction() as tx:
-            await tx.findings.add([found], now=shop.clock())
+            await tx.findings.add([found], now=channels.clock())

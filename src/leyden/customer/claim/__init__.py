@@ -7,7 +7,7 @@ import click
 from leyden.base.cli.bodies import body_in
 from leyden.base.cli.output import as_json
 from leyden.customer.completion import names_of_nodes
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.customer.wallet.reaching import macaroon_option, password_option
 
 
@@ -35,7 +35,7 @@ from leyden.customer.wallet.reaching import macaroon_option, password_option
 @with_session
 @body_in("leyden.customer.claim.body")
 def claim(
-    session: Session,
+    session: ApiSession,
     order_id: str,
     *,
     node: str,

@@ -12,12 +12,12 @@ from leyden.base.cli import exit_codes
 from leyden.base.cli.building import binary
 from leyden.base.cli.output import print_fields, print_json
 from leyden.customer.claim import recipient
-from leyden.customer.claim.owner import Owner
+from leyden.customer.claim.owner import NodeOwner
 from leyden.customer.claim.run import Claiming
-from leyden.customer.claim.state import Claim, Kept
+from leyden.customer.claim.state import ClaimFolder, TicketClaim
 from leyden.customer.order_output import is_direct
 from leyden.customer.progress import waiting
-from leyden.customer.session import Session
+from leyden.customer.session import ApiSession
 from leyden.customer.wallet.reaching import admin_macaroon, wallet_password
 from leyden.errors import Conflict, Malformed
 from leyden.schemas.flow import OrderAnswer
@@ -40,7 +40,7 @@ _NOT_YET = {
 
 
 def claim(
-    session: Session,
+    session: ApiSession,
     order_id: str,
     *,
     node: str,
@@ -52,34 +52,34 @@ def claim(
     """Claim the order's ticket for a node, and print its channel."""
     if not _ID.fullmatch(order_id):
         raise Malformed("ORDER: not an order's id; see `leyden flow orders`")
-    kept = Kept(order_id, os.environ)
-    so_far = kept.load()
+    folder = ClaimFolder(order_id, os.environ)
+    so_far = folder.load()
     order = session.client.flow.status(order_id)
     ended = _ended(order)
     if ended and (so_far is None or not so_far.root_key):
-        kept.remove()
+        folder.remove()
         raise exit_codes.Refusal(ended, status=Conflict.status)
     _refuse_without_ticket(order, so_far)
     found = recipient.choose(session, node, so_far)
     password = "" if macaroon_file else wallet_password(password_file)
     admin = admin_macaroon(session, found, macaroon_file, password)
-    owner = Owner(session, found, admin)
+    owner = NodeOwner(session, found, admin)
     if ended:
-        if owner.revoked(kept):
-            kept.remove()
+        if owner.revoked(folder):
+            folder.remove()
         raise exit_codes.Refusal(ended, status=Conflict.status)
     market = recipient.market_of(session, found, admin)
     program = binary("poold")
-    with waiting("claim") as told:
+    with waiting("claim") as progress:
         claiming = Claiming(
             session=session,
             order_id=order_id,
             node=found,
             market=market,
             owner=owner,
-            kept=kept,
+            folder=folder,
             program=program,
-            told=told,
+            progress=progress,
             within_s=within_s,
         )
         try:
@@ -87,7 +87,7 @@ def claim(
         except asyncio.CancelledError:  # SIGTERM, or SIGHUP
             raise KeyboardInterrupt from None
         finally:
-            if kept.load() is not None:
+            if folder.load() is not None:
                 click.echo(
                     f"To continue with this order: leyden claim {order_id}", err=True
                 )
@@ -120,7 +120,7 @@ def _ended(order: OrderAnswer) -> str:
     return f"the order is {order.status}: {how}"
 
 
-def _refuse_without_ticket(order: OrderAnswer, so_far: Claim | None) -> None:
+def _refuse_without_ticket(order: OrderAnswer, so_far: TicketClaim | None) -> None:
     if so_far is not None or order.status not in {"submitted", "filled"}:
         return
     if order.status == "submitted":

@@ -20,7 +20,7 @@ from leyden.values import Struct
 _CHUNK = 1 << 16
 
 
-class Node(Struct, frozen=True, kw_only=True):
+class GrpcNode(Struct, frozen=True, kw_only=True):
     """A node's gRPC address, name and certificate authority."""
 
     host: str
@@ -37,7 +37,7 @@ class Bridge(Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def bridged(node: Node, folder: Path) -> AsyncIterator[Bridge]:
+async def bridged(node: GrpcNode, folder: Path) -> AsyncIterator[Bridge]:
     """Open a forwarding proxy to the node for the block.
 
     The proxy's key is stored in the folder.
@@ -52,7 +52,7 @@ async def bridged(node: Node, folder: Path) -> AsyncIterator[Bridge]:
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            there, back = await asyncio.open_connection(
+            upstream, back = await asyncio.open_connection(
                 node.host, node.port, ssl=far, server_hostname=node.name
             )
         except OSError:
@@ -61,7 +61,7 @@ async def bridged(node: Node, folder: Path) -> AsyncIterator[Bridge]:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(_pass_on(reader, back))
-                group.create_task(_pass_on(there, writer))
+                group.create_task(_pass_on(upstream, writer))
         except BaseException:
             for each in (back, writer):
                 each.transport.abort()

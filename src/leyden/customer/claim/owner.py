@@ -8,8 +8,8 @@ from typing import Final
 import click
 
 from leyden.client import Lnd, channels, macaroons, wallets
-from leyden.customer.claim.state import Claim, Kept
-from leyden.customer.session import Session
+from leyden.customer.claim.state import ClaimFolder, TicketClaim
+from leyden.customer.session import ApiSession
 from leyden.customer.wallet.reaching import open_node
 from leyden.errors import LeydenError
 from leyden.schemas.nodes import NodeItem
@@ -44,21 +44,21 @@ PERMISSIONS: Final = tuple(f"uri:/{each}" for each in _METHODS)
 _FIRST_ROOT_KEY: Final = 1 << 31
 
 
-class Owner:
+class NodeOwner:
     """The owner of a node, with a macaroon that may bake and revoke others."""
 
-    def __init__(self, session: Session, node: NodeItem, admin: str) -> None:
+    def __init__(self, session: ApiSession, node: NodeItem, admin: str) -> None:
         self._session, self._node, self._admin = session, node, admin
 
-    def bake(self, kept: Kept, claim: Claim, *, lasts: timedelta) -> str:
+    def bake(self, folder: ClaimFolder, claim: TicketClaim, *, lasts: timedelta) -> str:
         """Bake poold's macaroon, in hex; revoke that of a run that was killed.
 
         Its root key is written down first, so that it can always be revoked. It
         expires by itself where nobody comes back to do that.
         """
-        self.revoke(kept, claim)
+        self.revoke(folder, claim)
         root_key = _FIRST_ROOT_KEY + secrets.randbelow(_FIRST_ROOT_KEY)
-        kept.save(replace(claim, root_key=root_key))
+        folder.save(replace(claim, root_key=root_key))
         with self._opened() as lnd:
             baked = wallets.bake(lnd, PERMISSIONS, root_key_id=root_key)
         now = datetime.now(UTC)
@@ -66,22 +66,22 @@ class Owner:
             baked = macaroons.narrowed(baked, each)
         return baked
 
-    def revoke(self, kept: Kept, claim: Claim) -> None:
+    def revoke(self, folder: ClaimFolder, claim: TicketClaim) -> None:
         """Revoke what is written down, unless it is revoked."""
         if not claim.root_key:
             return
         with self._opened() as lnd:
             if str(claim.root_key) in wallets.root_keys(lnd):
                 wallets.revoke(lnd, claim.root_key)
-        kept.save(replace(claim, root_key=0))
+        folder.save(replace(claim, root_key=0))
 
-    def revoked(self, kept: Kept) -> bool:
+    def revoked(self, folder: ClaimFolder) -> bool:
         """Revoke what is written down; say how to do it by hand where that fails."""
-        claim = kept.load()
+        claim = folder.load()
         if claim is None:
             return True
         try:
-            self.revoke(kept, claim)
+            self.revoke(folder, claim)
         except LeydenError as error:
             click.echo(
                 f"The macaroon of this claim is not revoked ({error.message}). Run "

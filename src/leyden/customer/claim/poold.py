@@ -8,10 +8,10 @@ from typing import Any, Final
 from leyden.base import processes
 from leyden.base.processes.daemons import Keeper, free_port
 from leyden.channels.tickets import poold as client
-from leyden.channels.tickets.poold import Access
+from leyden.channels.tickets.poold import PooldAccess
 from leyden.channels.tickets.sidecars import Sidecars
-from leyden.customer.claim.bridge import Node, bridged
-from leyden.customer.claim.rest import Lnd, Pool, opened
+from leyden.customer.claim.bridge import GrpcNode, bridged
+from leyden.customer.claim.rest import LndEndpoint, Pool, opened
 from leyden.errors import Away, Refused
 from leyden.nodes.certificates.self_signed import heal_certificate
 from leyden.values import Struct
@@ -19,7 +19,7 @@ from leyden.values import Struct
 _PATIENCE_S: Final = 5.0
 
 
-class Poold(Struct, frozen=True, kw_only=True):
+class ClaimPoold(Struct, frozen=True, kw_only=True):
     """A poold daemon."""
 
     name: str
@@ -27,7 +27,7 @@ class Poold(Struct, frozen=True, kw_only=True):
     folder: Path
     chain: str
     access: Pool
-    lnd: Lnd
+    lnd: LndEndpoint
     auctioneer: str  # host:port; "": that of a public network
     grace_s: float = 30.0
 
@@ -105,7 +105,7 @@ async def tickets(reached: Pool) -> list[Any]:
     They are read over gRPC, because REST has no list of them.
     """
     poold = client.Poold(
-        Access(
+        PooldAccess(
             host=reached.grpc,
             certificate=Path(reached.certificate),
             macaroon=Path(reached.macaroon),
@@ -136,7 +136,7 @@ def access_for(folder: Path, chain: str, *, grpc: int, rest: int, lnd: str) -> P
 class Beside(Struct, frozen=True, kw_only=True):
     """What a poold beside a node needs."""
 
-    node: Node
+    node: GrpcNode
     macaroon: Path  # of the node, with which poold calls it
     folder: Path
     program: Path
@@ -157,13 +157,13 @@ async def keeper_beside(wanted: Beside) -> AsyncIterator[tuple[Keeper, Pool]]:
     )
     async with bridged(wanted.node, wanted.folder) as bridge:
         keeper = Keeper(
-            Poold(
+            ClaimPoold(
                 name="poold",
                 program=wanted.program,
                 folder=wanted.folder,
                 chain=wanted.chain,
                 access=reached,
-                lnd=Lnd(
+                lnd=LndEndpoint(
                     rest="",
                     grpc=bridge.address,
                     peer="",

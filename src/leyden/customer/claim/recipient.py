@@ -5,9 +5,9 @@ from typing import Final
 
 from leyden.base.files import write_private
 from leyden.base.settings import private_chain
-from leyden.customer.claim.bridge import Node
-from leyden.customer.claim.state import Claim
-from leyden.customer.session import Session, home_here
+from leyden.customer.claim.bridge import GrpcNode
+from leyden.customer.claim.state import TicketClaim
+from leyden.customer.session import ApiSession, home_here
 from leyden.customer.wallet.reaching import open_node
 from leyden.errors import Conflict, Malformed, SetupError
 from leyden.schemas.nodes import NodeAnswer, NodeItem
@@ -18,14 +18,14 @@ _PUBLIC: Final = ("mainnet", "testnet")
 _PRIVATE: Final = ("regtest", "simnet")
 
 
-class Market(Struct, frozen=True, kw_only=True):
+class NodeMarket(Struct, frozen=True, kw_only=True):
     """A node's chain, and who matches orders there."""
 
     chain: str
     auctioneer: str  # host:port; "": poold knows that of a public chain
 
 
-def choose(session: Session, named: str, claim: Claim | None) -> NodeAnswer:
+def choose(session: ApiSession, named: str, claim: TicketClaim | None) -> NodeAnswer:
     """Return the node: the one named, that of the claim so far, or the only one."""
     client = session.client
     if claim is not None:
@@ -67,12 +67,12 @@ def _refuse_unready(node: NodeAnswer) -> None:
         raise Conflict(f"{name} is {node.status}, and must be running: {how}")
 
 
-def market_of(session: Session, node: NodeItem, admin: str) -> Market:
+def market_of(session: ApiSession, node: NodeItem, admin: str) -> NodeMarket:
     """Return what the node itself says of its chain; this tests the macaroon too."""
     with open_node(session, node, macaroon=admin) as lnd:
         chain = str(lnd.get("/v1/getinfo")["chains"][0]["network"])
     if chain in _PUBLIC:
-        return Market(chain=chain, auctioneer="")
+        return NodeMarket(chain=chain, auctioneer="")
     if chain not in _PRIVATE:
         raise SetupError(
             f"{node.node_name!r} is on {chain}, which has no Pool auction: cancel the "
@@ -89,10 +89,10 @@ def market_of(session: Session, node: NodeItem, admin: str) -> Market:
             "this private chain has no market: set devnet_market to true, and start "
             "the platform again"
         )
-    return Market(chain=private.chain, auctioneer=private.auctioneer)
+    return NodeMarket(chain=private.chain, auctioneer=private.auctioneer)
 
 
-def reached(session: Session, node: NodeItem, folder: Path) -> Node:
+def reached(session: ApiSession, node: NodeItem, folder: Path) -> GrpcNode:
     """Return where this machine reaches the node's gRPC; keep whom to trust there."""
     host, port = session.client.grpc_address(node.node_id)
     trusted = session.profile.authority or session.client.nodes.certificate(
@@ -100,4 +100,4 @@ def reached(session: Session, node: NodeItem, folder: Path) -> Node:
     )
     authority = folder / "authority.pem"
     write_private(authority, trusted, lasting=False)
-    return Node(host=host, port=port, name=node.api_endpoint, authority=authority)
+    return GrpcNode(host=host, port=port, name=node.api_endpoint, authority=authority)

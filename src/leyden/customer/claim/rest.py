@@ -8,10 +8,10 @@ import msgspec
 
 from leyden.errors import Away, Refused
 from leyden.lnd.rest import CALL_S, Errors
-from leyden.nodes.lnd.connection import Access, Connection
+from leyden.nodes.lnd.connection import LndAccess, LndConnection
 
 
-class Lnd(msgspec.Struct, frozen=True, kw_only=True):
+class LndEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """An lnd's addresses, with its certificate and macaroon."""
 
     rest: str  # host:port, as the others
@@ -32,14 +32,14 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def opened(name: str, access: Lnd | Pool) -> AsyncIterator[Connection]:
+async def opened(name: str, access: LndEndpoint | Pool) -> AsyncIterator[LndConnection]:
     """Open connections to a daemon; it need not answer yet.
 
     Refused with its own words, Away when it is not there.
     """
     host, _, port = access.rest.rpartition(":")
-    connection = Connection(
-        Access(
+    connection = LndConnection(
+        LndAccess(
             host=host,
             port=int(port),
             certificate=Path(access.certificate),

@@ -25,13 +25,13 @@ from leyden.base.files import write_private
 from leyden.base.processes.daemons import Keeper
 from leyden.client import ApiError
 from leyden.customer.claim import poold, recipient
-from leyden.customer.claim.owner import Owner
+from leyden.customer.claim.owner import NodeOwner
 from leyden.customer.claim.poold import Beside, keeper_beside
-from leyden.customer.claim.recipient import Market
+from leyden.customer.claim.recipient import NodeMarket
 from leyden.customer.claim.rest import Pool
-from leyden.customer.claim.state import Claim, Kept
-from leyden.customer.progress import Told
-from leyden.customer.session import Session
+from leyden.customer.claim.state import ClaimFolder, TicketClaim
+from leyden.customer.progress import Progress
+from leyden.customer.session import ApiSession
 from leyden.errors import Away, Conflict, SetupError
 from leyden.schemas.flow import OrderAnswer
 from leyden.schemas.nodes import NodeItem
@@ -53,21 +53,21 @@ _OVER: Final = frozenset({"expired", "failed", "cancelled"})
 class Claiming(Struct, frozen=True, kw_only=True):
     """An order, its node, and all that is needed to bring them together."""
 
-    session: Session
+    session: ApiSession
     order_id: str
     node: NodeItem
-    market: Market
-    owner: Owner
-    kept: Kept
+    market: NodeMarket
+    owner: NodeOwner
+    folder: ClaimFolder
     program: Path  # poold
-    told: Told
+    progress: Progress
     within_s: int
 
     async def run(self) -> str:
         """Return the channel point, once the node has the channel."""
         _end_on_signals()
-        async with self.kept.locked():
-            claim = self.kept.load() or Claim(node_id=self.node.node_id)
+        async with self.folder.locked():
+            claim = self.folder.load() or TicketClaim(node_id=self.node.node_id)
             over = False
             try:
                 point = await self._run(claim)
@@ -80,20 +80,20 @@ class Claiming(Struct, frozen=True, kw_only=True):
                     f"no channel after {self.within_s:,} s"
                 ) from None
             finally:
-                revoked = await asyncio.to_thread(self.owner.revoked, self.kept)
+                revoked = await asyncio.to_thread(self.owner.revoked, self.folder)
                 if revoked and over:
-                    self.kept.remove()
+                    self.folder.remove()
             return point
 
-    async def _run(self, claim: Claim) -> str:
-        self.told(f"baking a macaroon for poold at {self.node.node_name!r}")
+    async def _run(self, claim: TicketClaim) -> str:
+        self.progress(f"baking a macaroon for poold at {self.node.node_name!r}")
         lasts = timedelta(seconds=self.within_s) + _STARTS_AND_ENDS
         macaroon = await asyncio.to_thread(
-            self.owner.bake, self.kept, claim, lasts=lasts
+            self.owner.bake, self.folder, claim, lasts=lasts
         )
-        folder = self.kept.folder
-        with _in_memory() as place:
-            opens = place / "poold.macaroon"
+        folder = self.folder.folder
+        with _in_memory() as memory:
+            opens = memory / "poold.macaroon"
             write_private(opens, bytes.fromhex(macaroon), lasting=False)
             wanted = Beside(
                 node=await asyncio.to_thread(
@@ -106,7 +106,7 @@ class Claiming(Struct, frozen=True, kw_only=True):
                 auctioneer=self.market.auctioneer,
             )
             async with keeper_beside(wanted) as (keeper, reached):
-                self.told("starting poold")
+                self.progress("starting poold")
                 await keeper.ensure()
                 async with asyncio.timeout(self.within_s):
                     await self._register(reached)
@@ -117,14 +117,14 @@ class Claiming(Struct, frozen=True, kw_only=True):
         if await poold.tickets(reached):
             return
         while (order := await self._status()).status == "creating":
-            self.told(_SAID["creating"])
+            self.progress(_SAID["creating"])
             await asyncio.sleep(_LOOK_EVERY_S)
         if order.status != "created":
             self._refuse(order)
             raise Conflict(
                 f"the order is {order.status}: its ticket was registered elsewhere"
             )
-        self.told("registering the ticket")
+        self.progress("registering the ticket")
         await poold.register(reached, order.sidecar_ticket)
 
     async def _wait(self, keeper: Keeper) -> str:
@@ -132,14 +132,14 @@ class Claiming(Struct, frozen=True, kw_only=True):
             try:
                 order = await self._status()
                 self._refuse(order)
-                self.told(_SAID[order.status])
+                self.progress(_SAID[order.status])
                 if order.status == "filled" and await self._has(order):
                     return str(order.channel_point)
                 await keeper.ensure()
             except (ApiError, Away, SetupError) as error:
                 if isinstance(error, ApiError) and not _later(error):
                     raise
-                self.told(f"{error.message}; retrying")
+                self.progress(f"{error.message}; retrying")
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _status(self) -> OrderAnswer:

@@ -19,14 +19,14 @@ from leyden.errors import Conflict, SetupError
 _FILE: Final = "claim.json"
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TicketClaim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The node that an order's ticket is claimed for, and a macaroon not revoked."""
 
     node_id: str
     root_key: int = 0  # 0: none is to be revoked
 
 
-class Kept:
+class ClaimFolder:
     """The folder of one order's claim."""
 
     def __init__(self, order_id: str, environment: Mapping[str, str]) -> None:
@@ -42,17 +42,17 @@ class Kept:
         lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return locked(lock, waiting=_refusing(self._order_id))
 
-    def load(self) -> Claim | None:
+    def load(self) -> TicketClaim | None:
         """Return what is kept, or None."""
         path = self.folder / _FILE
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Claim)
+            return msgspec.json.decode(path.read_bytes(), type=TicketClaim)
         except FileNotFoundError:
             return None
         except msgspec.MsgspecError:
             raise SetupError(f"{path}: not a claim that this version wrote") from None
 
-    def save(self, claim: Claim) -> None:
+    def save(self, claim: TicketClaim) -> None:
         """Write it down, for good."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
         write_private(self.folder / _FILE, msgspec.json.encode(claim))

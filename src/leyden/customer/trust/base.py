@@ -18,7 +18,7 @@ class Did(StrEnum):
     FAILED = "failed"
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class StoreOutcome(Struct, frozen=True, kw_only=True):
     """What was done with one store, and why not where it failed."""
 
     store: str
@@ -27,15 +27,15 @@ class Outcome(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Store(Protocol):
+class TrustStore(Protocol):
     """One place in which roots are trusted. Both calls may be repeated."""
 
     label: str
 
-    def add(self, root: Root) -> Outcome:
+    def add(self, root: Root) -> StoreOutcome:
         """Trust the root, in the place of one of the same name."""
         ...
 
-    def remove(self, root: Root) -> Outcome:
+    def remove(self, root: Root) -> StoreOutcome:
         """Trust exactly this root no more."""
         ...

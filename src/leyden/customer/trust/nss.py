@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden.customer.trust.base import Did, Outcome
+from leyden.customer.trust.base import Did, StoreOutcome
 from leyden.customer.trust.root import Root
 from leyden.errors import LeydenError
 from leyden.values import Struct
@@ -54,7 +54,7 @@ _PROGRAMS: Final = (
 )
 
 
-class Database(Struct, frozen=True, kw_only=True):
+class NssDatabase(Struct, frozen=True, kw_only=True):
     """A database of NSS, and which browser reads it."""
 
     label: str
@@ -62,22 +62,22 @@ class Database(Struct, frozen=True, kw_only=True):
     is_there: bool = True
 
 
-def databases(home: Path, *, data: Path | None = None) -> list[Database]:
+def databases(home: Path, *, data: Path | None = None) -> list[NssDatabase]:
     """List the databases of a person's browsers, each once.
 
     `data` is where XDG_DATA_HOME leads. Where a Chromium is installed and was never
     started, the database that it would find is named, to be made.
     """
-    found: dict[Path, Database] = {}
+    found: dict[Path, NssDatabase] = {}
     for label, folder in _candidates(home, data):
         if (folder / "cert9.db").is_file():
             real = folder.resolve()
-            found.setdefault(real, Database(label=label, folder=real))
+            found.setdefault(real, NssDatabase(label=label, folder=real))
     has_one = any(each.label == _CHROMIUM for each in found.values())
     if not has_one and any(map(shutil.which, _PROGRAMS)):
         # Every version reads this one, where it is there.
         new = home / ".pki" / "nssdb"
-        found[new] = Database(label=_CHROMIUM, folder=new, is_there=False)
+        found[new] = NssDatabase(label=_CHROMIUM, folder=new, is_there=False)
     return list(found.values())
 
 
@@ -102,19 +102,19 @@ class _Failed(LeydenError):
 class NssStore:
     """The database of one browser."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: NssDatabase) -> None:
         self.label = database.label
         self._folder = database.folder
         self._is_there = database.is_there
 
-    def add(self, root: Root) -> Outcome:
+    def add(self, root: Root) -> StoreOutcome:
         """Trust the root; one of the same name that is another makes way for it."""
         try:
             return self._outcome(self._added(root))
         except _Failed as error:
             return self._outcome(Did.FAILED, error.message)
 
-    def remove(self, root: Root) -> Outcome:
+    def remove(self, root: Root) -> StoreOutcome:
         """Remove exactly this root; whatever else is of its name stays."""
         if not self._is_there:
             return self._outcome(Did.ABSENT)
@@ -183,8 +183,8 @@ class NssStore:
             start_new_session=True,
         )
 
-    def _outcome(self, did: Did, why: str = "") -> Outcome:
-        return Outcome(store=self.label, where=str(self._folder), did=did, why=why)
+    def _outcome(self, did: Did, why: str = "") -> StoreOutcome:
+        return StoreOutcome(store=self.label, where=str(self._folder), did=did, why=why)
 
 
 def _package() -> str:
@@ -194,6 +194,6 @@ def _package() -> str:
     return "install the tools of NSS"
 
 
-def stores(databases: Sequence[Database]) -> list[NssStore]:
+def stores(databases: Sequence[NssDatabase]) -> list[NssStore]:
     """Return the stores of these databases."""
     return [NssStore(each) for each in databases]

@@ -17,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from leyden.base.files import write_whole
 from leyden.errors import SetupError
-from leyden.nodes.certificates.constraints import Scope, scope_of
+from leyden.nodes.certificates.constraints import CertificateScope, scope_of
 from leyden.values import Struct
 
 # Top-level domains for private use. "com" is not: it is shared by everybody.
@@ -34,7 +34,7 @@ class Root(Struct, frozen=True, kw_only=True):
 
     pem: bytes
     der: bytes
-    scope: Scope
+    scope: CertificateScope
     since: datetime
     until: datetime
     fingerprint: str  # SHA-256, in pairs, as browsers show it
@@ -104,7 +104,7 @@ def is_fingerprint(root: Root, text: str) -> bool:
     return plain == root.fingerprint.replace(":", "").lower()
 
 
-class Remembered:
+class TrustedRoots:
     """A folder of roots, one of a name at a time."""
 
     def __init__(self, data: Path) -> None:

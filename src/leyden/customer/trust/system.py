@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden.customer.trust.base import Did, Outcome
+from leyden.customer.trust.base import Did, StoreOutcome
 from leyden.customer.trust.root import Root
 
 # The folder of what an operator adds, the ending of its files, and what takes them in.
@@ -42,7 +42,7 @@ class SystemStore:
                 self._command = command
                 return
 
-    def add(self, root: Root) -> Outcome:
+    def add(self, root: Root) -> StoreOutcome:
         """Put the root's file there, and take it in."""
         if self._folder is None:
             return self._outcome(
@@ -61,7 +61,7 @@ class SystemStore:
             return self._outcome(root, Did.FAILED, why)
         return self._outcome(root, Did.TRUSTED if before is None else Did.REPLACED)
 
-    def remove(self, root: Root) -> Outcome:
+    def remove(self, root: Root) -> StoreOutcome:
         """Remove the file, if it is of exactly this root."""
         if self._folder is None or _der(self._path(root)) != root.der:
             return self._outcome(root, Did.ABSENT)
@@ -98,9 +98,9 @@ class SystemStore:
                 return (done.stderr.strip().splitlines() or [f"{words[0]} failed"])[-1]
         return ""
 
-    def _outcome(self, root: Root, did: Did, why: str = "") -> Outcome:
+    def _outcome(self, root: Root, did: Did, why: str = "") -> StoreOutcome:
         where = str(self._path(root)) if self._folder is not None else ""
-        return Outcome(store=self.label, where=where, did=did, why=why)
+        return StoreOutcome(store=self.label, where=where, did=did, why=why)
 
 
 def _paths() -> str:

@@ -14,8 +14,8 @@ from leyden.base.rules.times import utc_now
 from leyden.customer.unlocker.nodes import (
     PASSWORD_VARIABLE,
     SECRET_VARIABLE,
-    Kept,
-    Node,
+    SecretSource,
+    UnlockedNode,
     from_environment,
     load,
 )
@@ -134,32 +134,32 @@ def _one(
     password_file: Path | None,
     ca_file: Path | None,
     connect: str,
-) -> Node:
+) -> UnlockedNode:
     if api is None or ca_file is None:
         raise SetupError(
             "name one node with --api and --ca-file, or several nodes with --config"
         )
-    return Node(
+    return UnlockedNode(
         api=api.lower(),
-        secret=_kept(secret_file, SECRET_VARIABLE, "webhook secret"),
-        password=_kept(password_file, PASSWORD_VARIABLE, "wallet password"),
+        secret=_source(secret_file, SECRET_VARIABLE, "webhook secret"),
+        password=_source(password_file, PASSWORD_VARIABLE, "wallet password"),
         ca_file=ca_file,
         connect=connect,
     ).check()
 
 
-def _kept(file: Path | None, variable: str, what: str) -> Kept:
+def _source(file: Path | None, variable: str, what: str) -> SecretSource:
     if file is not None:
-        return Kept(file=file)
+        return SecretSource(file=file)
     if given := from_environment(variable):
-        return Kept(given=given)
+        return SecretSource(given=given)
     if not sys.stdin.isatty():
         raise SetupError(f"the {what} is missing: name a file, or set {variable}")
-    return Kept(given=click.prompt(what.capitalize(), hide_input=True))
+    return SecretSource(given=click.prompt(what.capitalize(), hide_input=True))
 
 
 async def _run(
-    nodes: list[Node],
+    nodes: list[UnlockedNode],
     *,
     host: str,
     port: int,

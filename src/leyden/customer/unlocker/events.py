@@ -13,7 +13,7 @@ from datetime import datetime
 
 import msgspec
 
-from leyden.customer.unlocker.nodes import Node
+from leyden.customer.unlocker.nodes import UnlockedNode
 from leyden.errors import Forbidden, Malformed, Unauthorized
 from leyden.events.rules.webhooks import verify
 
@@ -31,13 +31,13 @@ _decode = msgspec.json.Decoder(_Event).decode
 
 
 def to_unlock(
-    nodes: Sequence[Node],
+    nodes: Sequence[UnlockedNode],
     *,
     headers: Mapping[str, str],
     body: bytes,
     now: datetime,
     must_be_signed: bool = False,
-) -> Node | None:
+) -> UnlockedNode | None:
     """Return the node to unlock, or None for other events.
 
     Raise an error for an invalid event. `headers` have lowercase names.
@@ -61,7 +61,7 @@ def to_unlock(
     return node if waits else None
 
 
-def _known(nodes: Sequence[Node], given: str) -> list[Node]:
+def _known(nodes: Sequence[UnlockedNode], given: str) -> list[UnlockedNode]:
     """Return the nodes with this secret, compared in constant time."""
     return [node for node in nodes if _is_one_of(node.secrets, given)]
 

@@ -22,7 +22,7 @@ PASSWORD_VARIABLE = "LEYDEN_UNLOCK_PASSWORD"  # noqa: S105
 _OTHERS_MAY_READ = 0o077
 
 
-class Kept(Struct, frozen=True, kw_only=True):
+class SecretSource(Struct, frozen=True, kw_only=True):
     """A secret from a file, or one given at the unlocker's start."""
 
     file: Path | None = None
@@ -48,12 +48,12 @@ class Kept(Struct, frozen=True, kw_only=True):
         )
 
 
-class Node(Struct, frozen=True, kw_only=True):
+class UnlockedNode(Struct, frozen=True, kw_only=True):
     """A node to unlock."""
 
     api: str
-    secret: Kept  # one webhook secret a line: the present one, maybe others
-    password: Kept
+    secret: SecretSource  # one webhook secret a line: the present one, maybe others
+    password: SecretSource
     ca_file: Path  # what `GET .../cert` gave; nothing else is trusted
     connect: str = ""  # where the gateway is, if the name does not lead there
 
@@ -62,7 +62,7 @@ class Node(Struct, frozen=True, kw_only=True):
         """The webhook secrets that are currently valid."""
         return [line.strip() for line in self.secret.read().split("\n") if line.strip()]
 
-    def check(self) -> "Node":
+    def check(self) -> "UnlockedNode":
         """Raise SetupError for a configuration that could not work later."""
         if not self.secrets:
             raise SetupError(f"{self.api}: its webhook secret is empty")
@@ -93,17 +93,17 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     node: list[_Listed]
 
 
-def load(path: Path) -> list[Node]:
+def load(path: Path) -> list[UnlockedNode]:
     """Load nodes from a file; its paths are relative to its folder."""
     try:
         file = msgspec.convert(tomllib.loads(path.read_text()), _File)
     except (OSError, ValueError) as error:  # TOML's and msgspec's are ValueErrors
         raise SetupError(f"{path}: {error}") from None
     nodes = [
-        Node(
+        UnlockedNode(
             api=each.api.lower(),
-            secret=Kept(file=path.parent / each.secret_file),
-            password=Kept(file=path.parent / each.password_file),
+            secret=SecretSource(file=path.parent / each.secret_file),
+            password=SecretSource(file=path.parent / each.password_file),
             ca_file=path.parent / each.ca_file,
             connect=each.connect,
         ).check()

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from leyden.base.rules.times import Clock
 from leyden.customer.unlocker.events import PROOFS, to_unlock
-from leyden.customer.unlocker.nodes import Node
+from leyden.customer.unlocker.nodes import UnlockedNode
 from leyden.customer.unlocker.unlocking import unlock
 from leyden.errors import LeydenError, Refused, SetupError, Unauthorized
 
@@ -28,7 +28,7 @@ class Unlocker:
 
     def __init__(
         self,
-        nodes: Sequence[Node],
+        nodes: Sequence[UnlockedNode],
         *,
         clock: Clock,
         at_once: int,
@@ -70,7 +70,7 @@ class Unlocker:
             return 202, "unlocking"
         return (500, "not unlocked") if work.exception() else (200, work.result())
 
-    def begin(self, node: Node) -> asyncio.Task[str]:
+    def begin(self, node: UnlockedNode) -> asyncio.Task[str]:
         """Start unlocking a node, or return the task already in progress."""
         if (work := self._busy.get(node.api)) is None:
             work = asyncio.create_task(self._unlock(node), name=f"unlock {node.api}")
@@ -89,11 +89,11 @@ class Unlocker:
             work.cancel()
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
 
-    async def _unlock(self, node: Node) -> str:
+    async def _unlock(self, node: UnlockedNode) -> str:
         async with self._turns:
             return str(await unlock(node, give_up_after_s=self._give_up_after_s))
 
-    def _ended(self, node: Node, work: asyncio.Task[str]) -> None:
+    def _ended(self, node: UnlockedNode, work: asyncio.Task[str]) -> None:
         del self._busy[node.api]
         if not work.cancelled() and (error := work.exception()) is not None:
             known = isinstance(error, LeydenError)

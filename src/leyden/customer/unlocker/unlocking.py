@@ -6,11 +6,11 @@ import logging
 import time
 from enum import StrEnum
 
-from leyden.customer.unlocker.nodes import Node
+from leyden.customer.unlocker.nodes import UnlockedNode
 from leyden.errors import NodeAway, NodeRefused, WrongPassword
 from leyden.lnd.trust import trusting
-from leyden.nodes.lnd.client import Lnd, connect
-from leyden.nodes.lnd.states import Address
+from leyden.nodes.lnd.client import LndClient, connect
+from leyden.nodes.lnd.states import TlsAddress
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
 
 
-class Outcome(StrEnum):
+class UnlockOutcome(StrEnum):
     """The result of an unlock."""
 
     UNLOCKED = "unlocked"
@@ -29,7 +29,7 @@ class Outcome(StrEnum):
     NO_WALLET = "has no wallet yet"
 
 
-async def unlock(node: Node, *, give_up_after_s: float) -> Outcome:
+async def unlock(node: UnlockedNode, *, give_up_after_s: float) -> UnlockOutcome:
     """Unlock the node; retry while it cannot be reached."""
     begun = time.monotonic()
     pause_s = _FIRST_PAUSE_S
@@ -48,23 +48,23 @@ async def unlock(node: Node, *, give_up_after_s: float) -> Outcome:
             return outcome
 
 
-async def _try(node: Node) -> Outcome:
+async def _try(node: UnlockedNode) -> UnlockOutcome:
     # The connection goes where we are told; the name in the certificate stays.
     host, _, port = (node.connect or f"{node.api}:{_PORT}").rpartition(":")
-    address = Address(host.strip("[]"), int(port), node.api)
+    address = TlsAddress(host.strip("[]"), int(port), node.api)
     async with connect(address, trusting(node.ca_file.read_text())) as lnd:
         match (await lnd.call("GET", "/v1/state")).get("state"):
             case "LOCKED":
                 return await _open_wallet(lnd, node.password.read())
             case "NON_EXISTING":
-                return Outcome.NO_WALLET
+                return UnlockOutcome.NO_WALLET
             case "UNLOCKED" | "RPC_ACTIVE" | "SERVER_ACTIVE":
-                return Outcome.NOT_LOCKED
+                return UnlockOutcome.NOT_LOCKED
             case _:
                 raise NodeAway("the node is not ready to be unlocked")
 
 
-async def _open_wallet(lnd: Lnd, password: str) -> Outcome:
+async def _open_wallet(lnd: LndClient, password: str) -> UnlockOutcome:
     wanted = {
         "wallet_password": base64.b64encode(password.encode()).decode(),
         # Else lnd would write its macaroons to the platform's disk.
@@ -76,6 +76,6 @@ async def _open_wallet(lnd: Lnd, password: str) -> Outcome:
         if "invalid passphrase" in refusal.message:
             raise WrongPassword("lnd rejects the password") from None
         if "already unlocked" in refusal.message:
-            return Outcome.NOT_LOCKED
+            return UnlockOutcome.NOT_LOCKED
         raise NodeAway(refusal.message) from None
-    return Outcome.UNLOCKED
+    return UnlockOutcome.UNLOCKED

@@ -7,7 +7,7 @@ platform stores them.
 
 import click
 
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.customer.wallet import (
     backups,
     bakery,
@@ -18,7 +18,7 @@ from leyden.customer.wallet import (
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def wallet() -> None:
     """Create and unlock a node's wallet, bake macaroons, manage backups.
 

@@ -9,7 +9,7 @@ from leyden.base.cli.output import as_json, print_json, print_one, print_rows
 from leyden.client import vault, wallets
 from leyden.client.vault import Backup
 from leyden.customer.completion import node_argument
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.customer.wallet.keeping import keep_macaroon, resealed
 from leyden.customer.wallet.reaching import (
     admin_macaroon,
@@ -44,7 +44,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @as_json
 @with_session
 def backup(
-    session: Session,
+    session: ApiSession,
     node: str,
     *,
     out: Path,
@@ -86,7 +86,7 @@ def backup(
 @as_json
 @with_session
 def seed(
-    session: Session, node: str, *, password_file: Path | None, as_json: bool
+    session: ApiSession, node: str, *, password_file: Path | None, as_json: bool
 ) -> None:
     """Decrypt and print the stored seed.
 
@@ -95,8 +95,8 @@ def seed(
     """
     found = session.node(node)
     value = session.client.backups.seed(found.node_id).seed
-    kept = Backup(node_id=found.node_id, kind="seed", value=value)
-    words = vault.open_(kept, wallet_password(password_file)).split()
+    stored = Backup(node_id=found.node_id, kind="seed", value=value)
+    words = vault.open_(stored, wallet_password(password_file)).split()
     if as_json:
         print_json({"node_id": found.node_id, "seed": words})
     else:
@@ -117,7 +117,7 @@ def seed(
 @as_json
 @with_session
 def keep(
-    session: Session,
+    session: ApiSession,
     node: str,
     *,
     seed_file: Path | None,
@@ -160,7 +160,7 @@ def keep(
 @as_json
 @with_session
 def reseal(
-    session: Session,
+    session: ApiSession,
     node: str,
     *,
     password_file: Path | None,
@@ -197,7 +197,9 @@ def reseal(
 )
 @as_json
 @with_session
-def replaced(session: Session, node: str, *, out: Path | None, as_json: bool) -> None:
+def replaced(
+    session: ApiSession, node: str, *, out: Path | None, as_json: bool
+) -> None:
     """List replaced backups, and save them with --out.
 
     Replaced backups are stored for 30 days, in case you lose the new password. Decrypt

@@ -10,7 +10,7 @@ from leyden.base.cli.output import as_json, print_json, print_rows
 from leyden.client import macaroons as baked
 from leyden.client import vault, wallets
 from leyden.customer.completion import node_argument
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.customer.wallet.keeping import keep_macaroon
 from leyden.customer.wallet.reaching import (
     ADMIN,
@@ -61,7 +61,7 @@ _out = click.option(
 @as_json
 @with_session
 def bake(
-    session: Session,
+    session: ApiSession,
     node: str,
     name: str,
     *,
@@ -92,8 +92,8 @@ def bake(
     until = now + timedelta(days=days) if days else None
     narrowing = baked.caveats(address=ip, until=until, now=now)
     found = session.node(node)
-    kept = {each.name for each in session.client.backups.macaroons(found.node_id)}
-    if name in kept and not no_backup:
+    names = {each.name for each in session.client.backups.macaroons(found.node_id)}
+    if name in names and not no_backup:
         raise Conflict(
             "NAME: a macaroon of this name is already stored; choose another"
         )
@@ -123,7 +123,7 @@ def bake(
 @as_json
 @with_session
 def macaroons(
-    session: Session,
+    session: ApiSession,
     node: str,
     *,
     password_file: Path | None,
@@ -137,7 +137,7 @@ def macaroons(
     """
     found = session.node(node)
     password = wallet_password(password_file)
-    rows = _kept(session, found, password)
+    rows = _stored(session, found, password)
     admin = admin_macaroon(session, found, macaroon_file, password)
     with open_node(session, found, macaroon=admin) as lnd:
         alive = wallets.root_keys(lnd)
@@ -164,7 +164,7 @@ def macaroons(
 @as_json
 @with_session
 def macaroon(
-    session: Session,
+    session: ApiSession,
     node: str,
     name: str,
     *,
@@ -178,8 +178,8 @@ def macaroon(
     leyden wallet macaroon pier admin --out admin.macaroon
     """
     found = session.node(node)
-    kept = vault.macaroon(session.client.backups, found.node_id, name)
-    opened = vault.open_(kept, wallet_password(password_file))
+    stored = vault.macaroon(session.client.backups, found.node_id, name)
+    opened = vault.open_(stored, wallet_password(password_file))
     if out is not None:
         kept_private(out, bytes.fromhex(opened))
     if as_json:
@@ -199,7 +199,7 @@ def macaroon(
 @as_json
 @with_session
 def revoke(
-    session: Session,
+    session: ApiSession,
     node: str,
     name: str | None,
     *,
@@ -221,8 +221,8 @@ def revoke(
     found = session.node(node)
     password = wallet_password(password_file)
     if name is not None:
-        kept = vault.macaroon(session.client.backups, found.node_id, name)
-        root_key = int(baked.parse(vault.open_(kept, password)).root_key_id)
+        stored = vault.macaroon(session.client.backups, found.node_id, name)
+        root_key = int(baked.parse(vault.open_(stored, password)).root_key_id)
     if not root_key:
         raise Conflict(
             f"{ADMIN} is under root key 0, which lnd can't revoke: change the password"
@@ -242,12 +242,12 @@ def revoke(
         print(f"root key {root_key}: revoked")
 
 
-def _kept(session: Session, node: NodeItem, password: str) -> list[dict[str, Any]]:
+def _stored(session: ApiSession, node: NodeItem, password: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for each in session.client.backups.macaroons(node.node_id):
-        kept = vault.macaroon(session.client.backups, node.node_id, each.name)
+        stored = vault.macaroon(session.client.backups, node.node_id, each.name)
         try:
-            said = _said(vault.open_(kept, password))
+            said = _said(vault.open_(stored, password))
         except CannotOpen as error:
             said = {"root_key": "?", "may": [error.message], "only": []}
         rows.append({"root_key": said["root_key"], "name": each.name, **said})

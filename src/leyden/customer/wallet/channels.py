@@ -6,9 +6,9 @@ import click
 import msgspec
 
 from leyden.base.cli.output import as_json, print_fields, print_json, print_rows
-from leyden.client import channels as told
+from leyden.client import channels as lnd_channels
 from leyden.customer.completion import node_argument
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.customer.wallet.reaching import (
     admin_macaroon,
     macaroon_option,
@@ -25,7 +25,7 @@ from leyden.customer.wallet.reaching import (
 @as_json
 @with_session
 def channels(
-    session: Session,
+    session: ApiSession,
     node: str,
     *,
     password_file: Path | None,
@@ -45,13 +45,15 @@ def channels(
     password = "" if macaroon_file else wallet_password(password_file)
     macaroon = admin_macaroon(session, found, macaroon_file, password)
     with open_node(session, found, macaroon=macaroon) as lnd:
-        seen = told.look(lnd)
-        address = found.peer_address and told.peer_address(lnd, found.peer_address)
-    shown = msgspec.structs.asdict(seen)
+        listed = lnd_channels.look(lnd)
+        address = found.peer_address and lnd_channels.peer_address(
+            lnd, found.peer_address
+        )
+    shown = msgspec.structs.asdict(listed)
     if as_json:
         print_json({"node_id": found.node_id, "peer_address": address, **shown})
         return
-    rows = [msgspec.structs.asdict(each) for each in seen.channels]
+    rows = [msgspec.structs.asdict(each) for each in listed.channels]
     del shown["channels"]
     sums = {name: f"{sats:,} sat" for name, sats in shown.items()}
     print_fields({**sums, "peer_address": address})

@@ -14,7 +14,7 @@ from leyden.base.rules.times import to_iso, utc_now
 from leyden.client import ApiError, vault
 from leyden.client.vault import Backup
 from leyden.customer.completion import node_argument
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.customer.wallet.reaching import (
     meaning,
     open_node,
@@ -35,7 +35,7 @@ _MAINNET = "mainnet"
 @as_json
 @with_session
 def drill(
-    session: Session, node: str, *, password_file: Path | None, as_json: bool
+    session: ApiSession, node: str, *, password_file: Path | None, as_json: bool
 ) -> None:
     """Verify that a node's backups decrypt and belong to the node.
 
@@ -48,14 +48,14 @@ def drill(
     leyden wallet drill "harbour light"
     """
     found = session.node(node)
-    kept = vault.kept(session.client.backups, found.node_id)
-    if not kept or kept[0].kind != "seed":
+    backups = vault.backups_of(session.client.backups, found.node_id)
+    if not backups or backups[0].kind != "seed":
         raise NotFound(
             "no seed is stored for this node, so you could restore nothing; store it: "
             f"leyden wallet keep {found.node_name!r} --seed FILE"
         )
     password = wallet_password(password_file)
-    seed, *macaroons = [(each, _opened(each, password)) for each in kept]
+    seed, *macaroons = [(each, _opened(each, password)) for each in backups]
     channels, content = None, _channels(session, found)
     with throwaway_lnd(
         _program(found), seed[1].split(), mainnet=found.network == _MAINNET
@@ -97,7 +97,7 @@ def _opened(backup: Backup, password: str) -> str:
         raise CannotOpen(f"{backup}: {error.message}") from None
 
 
-def _channels(session: Session, node: NodeItem) -> bytes:
+def _channels(session: ApiSession, node: NodeItem) -> bytes:
     try:
         return session.client.backups.channels(node.node_id)
     except ApiError as error:
@@ -115,7 +115,7 @@ def _program(node: NodeItem) -> Path:
 
 
 def _tried(
-    session: Session,
+    session: ApiSession,
     node: NodeItem,
     macaroon: str,
     public_key: str,
@@ -125,11 +125,11 @@ def _tried(
     words = {"msg": base64.b64encode(message.encode()).decode()}
     with open_node(session, node, macaroon=macaroon) as lnd:
         try:
-            told = lnd.get("/v1/getinfo")
-            if told["identity_pubkey"] != public_key:
+            info = lnd.get("/v1/getinfo")
+            if info["identity_pubkey"] != public_key:
                 raise Conflict(
                     f"the stored seed belongs to node {public_key}, but this node is "
-                    f"{told['identity_pubkey']}: store this node's seed"
+                    f"{info['identity_pubkey']}: store this node's seed"
                 )
             return "works", str(lnd.post("/v1/signmessage", words)["signature"])
         except NodeRefused as error:

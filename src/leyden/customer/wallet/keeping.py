@@ -15,7 +15,7 @@ from leyden.client import ApiError, vault
 from leyden.client.backups import Resealed
 from leyden.client.vault import Backup
 from leyden.customer.progress import waiting
-from leyden.customer.session import Session
+from leyden.customer.session import ApiSession
 from leyden.customer.wallet.reaching import ADMIN
 from leyden.customer.wallet.seed_output import kept_private
 from leyden.errors import LeydenError, NodeAway, NodeRefused, SetupError, WrongPassword
@@ -26,7 +26,7 @@ _LOST: Final = frozenset({1, 4, 14})
 
 
 def create_and_store(
-    session: Session,
+    session: ApiSession,
     node: NodeItem,
     seed: Sequence[str],
     password: str,
@@ -72,7 +72,7 @@ def _unknown(error: LeydenError, node: NodeItem, file: Path) -> NodeAway:
 
 
 def keep_macaroon(
-    session: Session, node: NodeItem, name: str, macaroon: str, password: str
+    session: ApiSession, node: NodeItem, name: str, macaroon: str, password: str
 ) -> None:
     """Encrypt a macaroon and store it under a name."""
     about = Backup(node_id=node.node_id, kind="macaroon", name=name)
@@ -80,7 +80,9 @@ def keep_macaroon(
     session.client.backups.keep_macaroon(node.node_id, name, sealed)
 
 
-def keep_admin(session: Session, node: NodeItem, macaroon: str, password: str) -> bool:
+def keep_admin(
+    session: ApiSession, node: NodeItem, macaroon: str, password: str
+) -> bool:
     """Store the admin macaroon if none is stored; return whether it was.
 
     None is stored if the creation of the wallet was interrupted after lnd created it,
@@ -94,22 +96,22 @@ def keep_admin(session: Session, node: NodeItem, macaroon: str, password: str) -
 
 
 def resealed(
-    session: Session, node: NodeItem, before: str, after: str
+    session: ApiSession, node: NodeItem, before: str, after: str
 ) -> tuple[list[Resealed], list[Backup]]:
     """Re-encrypt a node's backups, without storing them; list those left as well.
 
     Raise WrongPassword if the password opens none of them.
     """
-    kept = vault.kept(session.client.backups, node.node_id)
-    with waiting("the vault") as told:
-        told("re-encrypting backups with the new password")
-        anew, left = vault.resealed(kept, [before], after)
-    if kept and not anew:
+    backups = vault.backups_of(session.client.backups, node.node_id)
+    with waiting("the vault") as progress:
+        progress("re-encrypting backups with the new password")
+        anew, left = vault.resealed(backups, [before], after)
+    if backups and not anew:
         raise WrongPassword("this password decrypts none of the node's backups")
     return anew, left
 
 
-def has_seed(session: Session, node: NodeItem) -> bool:
+def has_seed(session: ApiSession, node: NodeItem) -> bool:
     """Return whether a seed is stored; a node has at most one."""
     try:
         session.client.backups.seed(node.node_id)

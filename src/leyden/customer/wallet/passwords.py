@@ -8,7 +8,7 @@ from leyden.base.cli.output import as_json, print_json, print_one
 from leyden.client import wallets
 from leyden.customer.completion import node_argument
 from leyden.customer.progress import waiting
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.customer.wallet import keeping
 from leyden.customer.wallet.reaching import (
     check_length,
@@ -43,7 +43,7 @@ _OPENS_S = 300.0  # a new wallet, on a machine that has much to do
 @as_json
 @with_session
 def init(
-    session: Session,
+    session: ApiSession,
     node: str,
     *,
     password_file: Path | None,
@@ -86,7 +86,7 @@ def init(
 @as_json
 @with_session
 def unlock(
-    session: Session, node: str, *, password_file: Path | None, as_json: bool
+    session: ApiSession, node: str, *, password_file: Path | None, as_json: bool
 ) -> None:
     """Unlock a node's wallet after a restart.
 
@@ -100,8 +100,8 @@ def unlock(
     with open_node(session, found) as lnd:
         state_is(lnd, found, "LOCKED")
         known = wallet_password(password_file)
-        with waiting("the wallet") as told:
-            told("opening")
+        with waiting("the wallet") as progress:
+            progress("opening")
             wallets.unlock(lnd, known)
     until_running(session, found)
     if as_json:
@@ -118,7 +118,7 @@ def unlock(
 @as_json
 @with_session
 def password(
-    session: Session,
+    session: ApiSession,
     node: str,
     *,
     password_file: Path | None,
@@ -151,12 +151,12 @@ def password(
             f"{error.message}. To re-encrypt them: leyden wallet reseal "
             f"{found.node_name!r}"
         ) from None
-    kept = keeping.keep_admin(session, found, admin, after)
+    stored = keeping.keep_admin(session, found, admin, after)
     until_running(session, found)
     shown = {
         "node_id": found.node_id,
         "status": "running",
-        "kept": ["macaroon admin"] if kept else [],
+        "kept": ["macaroon admin"] if stored else [],
         "resealed": len(anew),
         "under_another_password": [str(each) for each in left],
     }
@@ -164,7 +164,7 @@ def password(
 
 
 def done(
-    session: Session,
+    session: ApiSession,
     node: NodeItem,
     macaroon: str,
     out: Path | None,
@@ -187,7 +187,7 @@ def done(
     print(f"next: leyden wallet bake {node.node_name!r} NAME --preset read-only")
 
 
-def _locked(session: Session, node: NodeItem, *, yes: bool) -> None:
+def _locked(session: ApiSession, node: NodeItem, *, yes: bool) -> None:
     """Ensure that the wallet is locked, by a restart if necessary."""
     with open_node(session, node) as lnd:
         state = lnd.state()
@@ -204,7 +204,9 @@ def _locked(session: Session, node: NodeItem, *, yes: bool) -> None:
             err=True,
         )
     session.client.nodes.restart(node.node_id)
-    with waiting("the node") as told:
+    with waiting("the node") as progress:
         session.client.nodes.wait(
-            node.node_id, {"waiting_unlock"}, told=lambda seen: told(seen.status)
+            node.node_id,
+            {"waiting_unlock"},
+            on_state=lambda node_: progress(node_.status),
         )

@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from leyden.base.cli import exit_codes
-from leyden.base.cli.secrets import asked_for
+from leyden.base.cli.secrets import prompted
 from leyden.client import ApiError, Lnd, macaroons, vault
 from leyden.client.wire import NOT_TRUSTED
 from leyden.customer.node_waiting import how
 from leyden.customer.progress import waiting
-from leyden.customer.session import Session
+from leyden.customer.session import ApiSession
 from leyden.errors import Conflict, Malformed, NodeAway, NodeRefused, WrongPassword
 from leyden.schemas.nodes import NodeItem
 
@@ -72,12 +72,12 @@ def wallet_password(file: Path | None, *, twice: bool = False) -> str:
         if twice
         else "Wallet password"
     )
-    return asked_for(what, file=file, variable="LEYDEN_WALLET_PASSWORD", twice=twice)
+    return prompted(what, file=file, variable="LEYDEN_WALLET_PASSWORD", twice=twice)
 
 
 def new_password(file: Path | None, *, what: str = "New password") -> str:
     """Return a new password, after a length check."""
-    found = asked_for(what, file=file, variable="LEYDEN_NEW_PASSWORD", twice=True)
+    found = prompted(what, file=file, variable="LEYDEN_NEW_PASSWORD", twice=True)
     check_length(found)
     return found
 
@@ -99,7 +99,9 @@ def has_wallet(node: NodeItem) -> None:
 
 
 @contextmanager
-def open_node(session: Session, node: NodeItem, *, macaroon: str = "") -> Iterator[Lnd]:
+def open_node(
+    session: ApiSession, node: NodeItem, *, macaroon: str = ""
+) -> Iterator[Lnd]:
     """Open a connection to the node; errors get a next step."""
     name = node.node_name
     with session.client.lnd(
@@ -150,25 +152,27 @@ def state_is(lnd: Lnd, node: NodeItem, wanted: str) -> None:
             raise Conflict("this node's wallet is already unlocked")
 
 
-def until_running(session: Session, node: NodeItem, *, within_s: float = 180) -> None:
+def until_running(
+    session: ApiSession, node: NodeItem, *, within_s: float = 180
+) -> None:
     """Wait until the platform reports the node as running."""
-    with waiting("the node") as told:
+    with waiting("the node") as progress:
         session.client.nodes.wait(
             node.node_id,
             {"running"},
             within_s=within_s,
-            told=lambda seen: told(how(seen)),
+            on_state=lambda node_: progress(how(node_)),
         )
 
 
 def admin_macaroon(
-    session: Session, node: NodeItem, macaroon_file: Path | None, password: str
+    session: ApiSession, node: NodeItem, macaroon_file: Path | None, password: str
 ) -> str:
     """Return a macaroon to call the node with, from a file or the vault."""
     if macaroon_file is not None:
         return read_macaroon(macaroon_file)
     try:
-        kept = vault.macaroon(session.client.backups, node.node_id, ADMIN)
+        stored = vault.macaroon(session.client.backups, node.node_id, ADMIN)
     except ApiError as error:
         if error.status != _NOT_FOUND:
             raise
@@ -179,7 +183,7 @@ def admin_macaroon(
             "password can stay the same",
             status=_NOT_FOUND,
         ) from None
-    return vault.open_(kept, password)
+    return vault.open_(stored, password)
 
 
 def read_macaroon(file: Path) -> str:

@@ -5,12 +5,12 @@ from pathlib import Path
 import click
 
 from leyden.base.cli.output import as_json
-from leyden.base.cli.secrets import asked_for
+from leyden.base.cli.secrets import prompted
 from leyden.client import ApiError, vault, wallets
 from leyden.client.vault import Backup
 from leyden.customer.completion import node_argument
 from leyden.customer.node_waiting import wait_option, within_option
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.customer.wallet import keeping
 from leyden.customer.wallet.passwords import done
 from leyden.customer.wallet.reaching import (
@@ -69,7 +69,7 @@ _OPEN = frozenset({"RPC_ACTIVE", "SERVER_ACTIVE"})
 @as_json
 @with_session
 def restore(
-    session: Session,
+    session: ApiSession,
     node: str,
     *,
     password_file: Path | None,
@@ -115,7 +115,7 @@ def restore(
             seed = _from_vault(session, origin, password, old_password_file)
         else:
             seed = vault.seed_words(
-                asked_for("Words of the seed", file=seed_file, variable="LEYDEN_SEED")
+                prompted("Words of the seed", file=seed_file, variable="LEYDEN_SEED")
             )
         passphrase = (
             passphrase_file.read_text().rstrip("\r\n") if passphrase_file else ""
@@ -153,7 +153,12 @@ def restore(
 
 
 def _restore_channels(
-    session: Session, node: NodeItem, macaroon: str, backup: bytes, *, within_s: float
+    session: ApiSession,
+    node: NodeItem,
+    macaroon: str,
+    backup: bytes,
+    *,
+    within_s: float,
 ) -> None:
     """Request that peers close the channels, after lnd's coin scan."""
     try:
@@ -182,17 +187,17 @@ def _check_stopped(origin: NodeItem, found: NodeItem) -> None:
 
 
 def _from_vault(
-    session: Session, origin: NodeItem, password: str, old_password_file: Path | None
+    session: ApiSession, origin: NodeItem, password: str, old_password_file: Path | None
 ) -> list[str]:
     value = session.client.backups.seed(origin.node_id).seed
-    kept = Backup(node_id=origin.node_id, kind="seed", value=value)
+    stored = Backup(node_id=origin.node_id, kind="seed", value=value)
     if old_password_file is not None:
         password = wallet_password(old_password_file)
-    return vault.open_(kept, password).split()
+    return vault.open_(stored, password).split()
 
 
 def _channels(
-    session: Session, origin: NodeItem | None, channels: Path | None
+    session: ApiSession, origin: NodeItem | None, channels: Path | None
 ) -> bytes:
     if channels is not None:
         if not (content := channels.read_bytes()):

@@ -34,11 +34,11 @@ def confirm_seed(words: Sequence[str]) -> None:
         seed_shown(words)
         click.pause("\nPress a key once you have written them down ...", err=True)
         _hide()
-        places = sorted(secrets.SystemRandom().sample(range(len(words)), _ASKED))
+        positions = sorted(secrets.SystemRandom().sample(range(len(words)), _ASKED))
         try:
             wrong = [
                 str(at + 1)
-                for at in places
+                for at in positions
                 if click.prompt(f"Word {at + 1}", err=True).strip().lower() != words[at]
             ]
         except click.Abort:

@@ -38,8 +38,8 @@ class ThrowawayLnd:
     def verify_channels(self, backup: bytes) -> list[str]:
         """Return the channels in a backup; raise Refused if this seed is another's."""
         multi = _field(2, _field(2, backup))
-        told = self._call("Lightning/VerifyChanBackup", multi)
-        return [each.decode() for number, each in _fields(told) if number == 1]
+        answer = self._call("Lightning/VerifyChanBackup", multi)
+        return [each.decode() for number, each in _fields(answer) if number == 1]
 
     def public_key(self) -> str:
         """Return the node's public key."""
@@ -65,8 +65,8 @@ class ThrowawayLnd:
 
     def _state(self) -> int:
         # One number, left out where it is 0; 255, which is two bytes, is "not yet".
-        told = self._call("State/GetState", b"")
-        return _WAITING if len(told) > _BYTES else int(told[1]) if told else 0
+        answer = self._call("State/GetState", b"")
+        return _WAITING if len(answer) > _BYTES else int(answer[1]) if answer else 0
 
     def _call(self, method: str, request: bytes) -> bytes:
         call: Any = self._channel.unary_unary(f"/lnrpc.{method}")

@@ -3,7 +3,7 @@
 from leyden.base.rules.times import to_iso
 from leyden.events.rows.subscription_deliveries import Sent
 from leyden.events.rows.subscriptions import Subscription
-from leyden.events.rules.deliveries import State
+from leyden.events.rules.deliveries import DeliveryState
 from leyden.schemas.webhooks import AttemptItem
 
 
@@ -15,7 +15,7 @@ def failing_since(endpoint: Subscription) -> str:
 
 def next_attempt(sent: Sent) -> str:
     """Return when the next attempt is due; empty if none follows."""
-    pending = sent.message.state is State.PENDING
+    pending = sent.message.state is DeliveryState.PENDING
     return to_iso(sent.message.due) if pending else ""
 
 

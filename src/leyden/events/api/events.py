@@ -16,10 +16,10 @@ from leyden.base.http.operations import Request
 from leyden.base.http.reading import ClientLeft
 from leyden.errors import Away, LeydenError
 from leyden.events import log
-from leyden.events.log import Part, encode, item
+from leyden.events.log import LogPart, encode, item
 from leyden.events.rules import cursors
 from leyden.events.rules.cursors import LATEST, Cursor
-from leyden.events.rules.events import KeptEvent, parse_types, visible
+from leyden.events.rules.events import StoredEvent, parse_types, visible
 from leyden.events.tails import Tails
 from leyden.schemas.events import EventsAnswer, EventsQuery
 
@@ -43,22 +43,22 @@ class _Reader:
             return await log.end(self._rows, self._own)
         return cursors.parse(self._own, after) if after else None
 
-    async def read(self, after: Cursor | None, *, most: int) -> Part:
+    async def read(self, after: Cursor | None, *, limit: int) -> LogPart:
         """Return the events that are available now."""
         return await log.read(
-            self._rows, self._own, self._types, after=after, most=most
+            self._rows, self._own, self._types, after=after, limit=limit
         )
 
     async def wait(
-        self, tails: Tails, after: Cursor | None, *, most: int, seconds: float
-    ) -> Part:
+        self, tails: Tails, after: Cursor | None, *, limit: int, seconds: float
+    ) -> LogPart:
         """Return the next events, or none if there are none within `seconds`."""
         until_s = time.monotonic() + seconds
         left = asyncio.ensure_future(self._request.left())
         try:
             while True:
                 with tails.listening(self._own) as listener:
-                    part = await self.read(after, most=most)
+                    part = await self.read(after, limit=limit)
                     await self._request.confirm()  # the key may have ended meanwhile
                     rest_s = until_s - time.monotonic()
                     if part.events or part.has_more or rest_s <= 0 or tails.closed:
@@ -88,17 +88,17 @@ async def list_(request: Request, query: EventsQuery) -> EventsAnswer | EventStr
         return await _stream(request, reader, request.last_event or query.after)
     after = await reader.begin(query.after)
     if not query.wait:
-        return _answer(reader, await reader.read(after, most=query.limit))
+        return _answer(reader, await reader.read(after, limit=query.limit))
     tails = _tails(request)
-    with _place(request, tails):
-        part = await reader.wait(tails, after, most=query.limit, seconds=query.wait)
+    with _slot(request, tails):
+        part = await reader.wait(tails, after, limit=query.limit, seconds=query.wait)
     return _answer(reader, part)
 
 
 async def _stream(request: Request, reader: _Reader, after: str) -> EventStream:
     tails = _tails(request)
     start = await reader.begin(after)
-    first = await reader.read(start, most=_AT_ONCE)  # or refuse, with a status
+    first = await reader.read(start, limit=_AT_ONCE)  # or refuse, with a status
 
     async def chunks() -> AsyncGenerator[bytes, None]:
         part = first
@@ -108,26 +108,26 @@ async def _stream(request: Request, reader: _Reader, after: str) -> EventStream:
                 return
             try:
                 part = await reader.wait(
-                    tails, part.cursor, most=_AT_ONCE, seconds=_SIGN_OF_LIFE_S
+                    tails, part.cursor, limit=_AT_ONCE, seconds=_SIGN_OF_LIFE_S
                 )
             except (LeydenError, ClientLeft):
                 return  # who is still there asks again, and is told why
 
-    place = ExitStack()
-    place.enter_context(_place(request, tails))
-    return EventStream(chunks(), ended=place.close)
+    slot = ExitStack()
+    slot.enter_context(_slot(request, tails))
+    return EventStream(chunks(), ended=slot.close)
 
 
-def _still(reader: _Reader, part: Part) -> bytes:
+def _still(reader: _Reader, part: LogPart) -> bytes:
     """Return a sign of life: the cursor, which may have passed what is not shown."""
     return chunk(reader.write(part.cursor)) if part.cursor.number else SIGN_OF_LIFE
 
 
-def _chunks(events: list[KeptEvent]) -> list[bytes]:
+def _chunks(events: list[StoredEvent]) -> list[bytes]:
     return [chunk(each.id, encode(item(each))) for each in events]
 
 
-def _answer(reader: _Reader, part: Part) -> EventsAnswer:
+def _answer(reader: _Reader, part: LogPart) -> EventsAnswer:
     return EventsAnswer(
         events=[item(each) for each in part.events],
         cursor=reader.write(part.cursor),
@@ -135,9 +135,9 @@ def _answer(reader: _Reader, part: Part) -> EventsAnswer:
     )
 
 
-def _place(request: Request, tails: Tails) -> AbstractContextManager[None]:
+def _slot(request: Request, tails: Tails) -> AbstractContextManager[None]:
     who = request.principal
-    return tails.place(who.key_id, who.organization_id)
+    return tails.slot(who.key_id, who.organization_id)
 
 
 def _tails(request: Request) -> Tails:

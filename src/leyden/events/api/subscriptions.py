@@ -162,7 +162,7 @@ async def deliveries(request: Request, query: DeliveriesQuery) -> EventDeliverie
         _id(request),
         scopes=who.scopes,
         before=query.cursor or None,
-        most=query.limit,
+        limit=query.limit,
     )
     full = len(page) == query.limit
     return EventDeliveriesAnswer(

@@ -3,16 +3,16 @@
 import click
 
 from leyden.base.cli.database import on_platform
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import new_id
 from leyden.errors import Malformed, SetupError
 from leyden.events.rules.emails import Email, is_address
 from leyden.events.rules.letters import Letter, write
-from leyden.events.wiring.emailing import emailing_of
+from leyden.events.wiring.emailing import make_emailing
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def mail() -> None:
     """Test the mail server."""
 
@@ -29,7 +29,7 @@ def test(address: str) -> None:
         raise Malformed("ADDRESS: must look like name@example.org")
 
     async def send(platform: Platform) -> str:
-        emailing = emailing_of(platform)
+        emailing = make_emailing(platform)
         if emailing is None:
             raise SetupError("smtp_host: not set, so the platform sends no emails")
         subject, text = write(Letter(kind="test", facts={}), origin=emailing.origin)

@@ -9,7 +9,7 @@ from leyden.base.pages import changes as changing
 from leyden.base.pages.visits import Visit
 from leyden.events import log
 from leyden.events.rules import cursors
-from leyden.events.rules.events import INSTALLATION, KeptEvent, match_types, types_of
+from leyden.events.rules.events import INSTALLATION, StoredEvent, match_types, types_of
 from leyden.schemas.events import LoggedEvent
 
 _AT_A_TIME: Final = 50
@@ -26,7 +26,7 @@ async def list_(visit: Visit) -> Response:
         own,
         match_types([kind], among=known, known=known) if kind else known,
         before=cursors.parse(own, before, field="before") if before else None,
-        most=_AT_A_TIME,
+        limit=_AT_A_TIME,
     )
     older = cursors.write(own, part.cursor.number, part.cursor.tag)
     return visit.render(
@@ -70,7 +70,7 @@ def type_groups(types: Sequence[str] | Mapping[str, object]) -> dict[str, list[s
     return found
 
 
-def _row(event: KeptEvent, visit: Visit) -> tuple[LoggedEvent, KeptEvent, str]:
+def _row(event: StoredEvent, visit: Visit) -> tuple[LoggedEvent, StoredEvent, str]:
     """Return an event as it is read, and the page of what it is about."""
     read = log.item(event)
     for name, pages in (("node_id", "nodes"), ("order_id", "channels")):

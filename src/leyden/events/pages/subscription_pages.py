@@ -68,7 +68,7 @@ async def shown(
         *identify(visit),
         scopes=scopes(visit),
         before=visit.query.number("before", 0) or None,
-        most=_AT_A_TIME,
+        limit=_AT_A_TIME,
     )
     form = typed if typed is not None and typed.text("url") else None
     return visit.render(
@@ -129,7 +129,7 @@ def identify(visit: Visit) -> tuple[Dispatcher, str, str]:
 
 def scopes(visit: Visit) -> frozenset[Scope]:
     """Return what they may see; an operator's endpoints get what has no scope."""
-    return scopes_of(visit.here.role) if visit.place else frozenset()
+    return scopes_of(visit.own_membership.role) if visit.membership else frozenset()
 
 
 def root(visit: Visit) -> str:

@@ -35,7 +35,7 @@ async def create(visit: Visit) -> Response:
             f"{form.key('once')}{_SUFFIX}",
             wanted,
             scopes=pages.scopes(visit),
-            actor=visit.who.actor,
+            actor=visit.user.actor,
         )
     except Refused as error:
         return await pages.listed(visit, wrong=error, typed=form)
@@ -112,7 +112,7 @@ async def ask_rotate(visit: Visit) -> Response:
 async def rotate(visit: Visit) -> Response:
     """Replace the secret and show it once."""
     rotated = await subscriptions.rotate_secret(
-        *pages.identify(visit), scopes=pages.scopes(visit), actor=visit.who.actor
+        *pages.identify(visit), scopes=pages.scopes(visit), actor=visit.user.actor
     )
     return visit.render(
         "events/secret.html",
@@ -133,7 +133,7 @@ async def ask_delete(visit: Visit) -> Response:
 async def delete(visit: Visit) -> Response:
     """Delete the endpoint."""
     await subscriptions.delete(
-        *pages.identify(visit), scopes=pages.scopes(visit), actor=visit.who.actor
+        *pages.identify(visit), scopes=pages.scopes(visit), actor=visit.user.actor
     )
     return redirect(f"{log_root(visit)}/endpoints?done=deleted")
 
@@ -143,7 +143,7 @@ async def _sent(
 ) -> Response:
     """Send something with the visitor's rights, and show the endpoint again."""
     try:
-        await step(scopes=pages.scopes(visit), actor=visit.who.actor)
+        await step(scopes=pages.scopes(visit), actor=visit.user.actor)
     except Refused as error:
         return await pages.shown(visit, wrong=error)
     return redirect(f"{pages.root(visit)}?done={done}")
@@ -155,7 +155,7 @@ async def _changed(visit: Visit, wanted: Wanted, done: str) -> Response:
             *pages.identify(visit),
             wanted,
             scopes=pages.scopes(visit),
-            actor=visit.who.actor,
+            actor=visit.user.actor,
         )
     except Refused as error:
         return await pages.shown(visit, wrong=error, typed=visit.form)

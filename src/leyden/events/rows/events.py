@@ -13,12 +13,12 @@ from typing import Final
 
 import msgspec
 
-from leyden.base.database.statements import Row, Run, SqlFile, Step, Value
+from leyden.base.database.statements import BatchStep, Row, Run, SqlFile, Value
 from leyden.base.rules.times import from_us, to_us
 from leyden.events.rows.subscriptions import wake_step
 from leyden.events.rules import cursors
 from leyden.events.rules.cursors import Cursor
-from leyden.events.rules.events import Event, KeptEvent
+from leyden.events.rules.events import Event, StoredEvent
 from leyden.values import Struct
 
 sql = SqlFile(__file__)
@@ -26,12 +26,12 @@ sql = SqlFile(__file__)
 NEWS: Final = "events "  # prefix of an organization's id, in notices
 ALL_NEWS: Final = f"{NEWS}*"
 # More ids would not fit into one notice of PostgreSQL's, of 8,000 bytes.
-_MOST_NAMED: Final = 64
+_MAX_NAMED: Final = 64
 _encode = msgspec.json.Encoder().encode
 _New = tuple[Event, int]  # the event, and its time
 
 
-class Page(Struct, frozen=True):
+class EventPage(Struct, frozen=True):
     """A part of a log, from one moment."""
 
     first: int  # the oldest stored number
@@ -39,7 +39,7 @@ class Page(Struct, frozen=True):
     rows: list[Row]
 
 
-class Events:
+class EventRows:
     """The rows of event and event_log."""
 
     def __init__(self, run: Run) -> None:
@@ -64,9 +64,9 @@ class Events:
         teams = tuple(sorted(new))
         await self._run.batch(
             [
-                Step(sql.number, [_numbers(team, new[team]) for team in teams]),
-                Step(sql.add, [_row(*each) for each in _numbered(teams, new)]),
-                wake_step(teams, most=max(map(len, new.values())), now=_earliest(new)),
+                BatchStep(sql.number, [_numbers(team, new[team]) for team in teams]),
+                BatchStep(sql.add, [_row(*each) for each in _numbered(teams, new)]),
+                wake_step(teams, limit=max(map(len, new.values())), now=_earliest(new)),
             ]
         )
         for kind in _notices(teams):
@@ -91,8 +91,8 @@ class Events:
         *,
         after: int,
         until: int,
-        most: int,
-    ) -> Page:
+        limit: int,
+    ) -> EventPage:
         """Return a log, and its events of these types between two numbers.
 
         The events at both ends are included, whatever their type.
@@ -103,12 +103,12 @@ class Events:
             types=tuple(sorted(types)),
             after=after,
             until=until,
-            most=most,
+            limit=limit,
         )
         if not rows:
-            return Page(1, 0, [])
+            return EventPage(1, 0, [])
         first, last, *_ = rows[0]
-        return Page(first, last, [row[2:] for row in rows if row[2] is not None])
+        return EventPage(first, last, [row[2:] for row in rows if row[2] is not None])
 
     async def page_back(
         self,
@@ -117,8 +117,8 @@ class Events:
         *,
         start: int,
         before: int,
-        most: int,
-    ) -> tuple[int, list[KeptEvent]]:
+        limit: int,
+    ) -> tuple[int, list[StoredEvent]]:
         """Return the oldest stored number, and the events since then, newest first."""
         rows = await self._run(
             sql.page_back,
@@ -126,7 +126,7 @@ class Events:
             types=tuple(sorted(types)),
             from_=start,
             before=before,
-            most=most,
+            limit=limit,
         )
         first = int(rows[0][0]) if rows else 1
         return first, [event_of(row[1:]) for row in rows if row[1] is not None]
@@ -143,22 +143,24 @@ class Events:
         )
         return from_us(rows[0][0]) if rows else None
 
-    async def with_old_events(self, *, before: datetime, most: int) -> list[str]:
+    async def with_old_events(self, *, before: datetime, limit: int) -> list[str]:
         """Return organizations whose logs have events from before this time."""
-        rows = await self._run(sql.with_old_events, before=to_us(before), most=most)
+        rows = await self._run(sql.with_old_events, before=to_us(before), limit=limit)
         return [organization_id for (organization_id,) in rows]
 
-    async def delete(self, organization_id: str, *, before: datetime, most: int) -> int:
+    async def delete(
+        self, organization_id: str, *, before: datetime, limit: int
+    ) -> int:
         """Delete a log's oldest events from before then; return how many.
 
         The newest event is always kept: readers' cursors refer to it.
         """
         rows = await self._run(
-            sql.oldest, organization_id=organization_id, most=most + 1
+            sql.oldest, organization_id=organization_id, limit=limit + 1
         )
-        limit = to_us(before)
+        end = to_us(before)
         old = 0
-        while old < len(rows) - 1 and rows[old][1] < limit:
+        while old < len(rows) - 1 and rows[old][1] < end:
             old += 1
         first, created = rows[old]
         await self._run(sql.delete, organization_id=organization_id, first=first)
@@ -172,15 +174,15 @@ class Events:
 
 
 def _notices(organization_ids: Collection[str]) -> Iterable[str]:
-    if len(organization_ids) > _MOST_NAMED:
+    if len(organization_ids) > _MAX_NAMED:
         return [ALL_NEWS]
     return [f"{NEWS}{each}" for each in organization_ids]
 
 
-def event_of(row: Row) -> KeptEvent:
+def event_of(row: Row) -> StoredEvent:
     """Build the event from a row."""
     organization_id, number, tag, kind, created, _, data = row
-    return KeptEvent(
+    return StoredEvent(
         number=number,
         id=cursors.write(organization_id, number, tag),
         organization_id=organization_id,

@@ -34,7 +34,7 @@ LEFT JOIN event ON event.organization_id = event_log.organization_id
     )
 WHERE event_log.organization_id = :organization_id
 ORDER BY event.number
-LIMIT :most;
+LIMIT :limit;
 
 -- name: page_back
 -- The log, with its events of these types, from `from_` to before `before`.
@@ -48,7 +48,7 @@ LEFT JOIN event ON event.organization_id = event_log.organization_id
     AND event.type IN (:types)
 WHERE event_log.organization_id = :organization_id
 ORDER BY event.number DESC
-LIMIT :most;
+LIMIT :limit;
 
 -- name: last
 -- The newest event of each log.
@@ -77,14 +77,14 @@ SELECT organization_id
 FROM event_log
 WHERE oldest < :before
     AND first < last
-LIMIT :most;
+LIMIT :limit;
 
 -- name: oldest
 SELECT number, created
 FROM event
 WHERE organization_id = :organization_id
 ORDER BY number
-LIMIT :most;
+LIMIT :limit;
 
 -- name: delete
 DELETE FROM event

@@ -15,9 +15,9 @@ class RetiredWebhooks:
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    async def nodes(self, *, most: int) -> list[str]:
+    async def nodes(self, *, limit: int) -> list[str]:
         """Return nodes that have events there."""
-        return [node_id for (node_id,) in await self._run(sql.nodes, most=most)]
+        return [node_id for (node_id,) in await self._run(sql.nodes, limit=limit)]
 
     async def move(self, node_id: str) -> None:
         """Move the events of a node, with their attempts."""

@@ -6,7 +6,7 @@ SELECT DISTINCT node_id
 FROM webhook_event
 WHERE told_once IS NULL
     OR state <> 'superseded'
-LIMIT :most;
+LIMIT :limit;
 
 -- name: move_events
 INSERT INTO subscription_delivery (

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from leyden.base.database.statements import AFTER_ALL, Row, Run, SqlFile
 from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound
-from leyden.events.rules.deliveries import Answer, Message, State, Verdict
+from leyden.events.rules.deliveries import Answer, DeliveryState, Message, Verdict
 from leyden.values import Struct
 
 sql = SqlFile(__file__)
@@ -75,9 +75,9 @@ class SubscriptionDeliveries:
             before=AFTER_ALL if before is None else to_us(before),
         )
 
-    async def pending(self, node_id: str, *, most: int = 20) -> list[Message]:
+    async def pending(self, node_id: str, *, limit: int = 20) -> list[Message]:
         """Return a node's first pending events, in order."""
-        rows = await self._run(sql.pending, subscription_id=node_id, most=most)
+        rows = await self._run(sql.pending, subscription_id=node_id, limit=limit)
         return [_sent(row).message for row in rows]
 
     async def add_attempt(
@@ -91,8 +91,8 @@ class SubscriptionDeliveries:
     ) -> None:
         """Store the outcome of an attempt, and the delivery's new state."""
         state = verdict.state
-        if message.test and state is State.PENDING:
-            state = State.FAILED  # it is not retried
+        if message.test and state is DeliveryState.PENDING:
+            state = DeliveryState.FAILED  # it is not retried
         rows = await self._run(
             sql.add,
             subscription_id=subscription_id,
@@ -131,7 +131,7 @@ class SubscriptionDeliveries:
         subscription_id: str,
         *,
         before: int | None,
-        most: int,
+        limit: int,
         hidden: Iterable[str] = (),
     ) -> list[Sent]:
         """Return an endpoint's events before this position, newest first.
@@ -142,7 +142,7 @@ class SubscriptionDeliveries:
             sql.page,
             subscription_id=subscription_id,
             before=AFTER_ALL if before is None else before,
-            most=most,
+            limit=limit,
             hidden=tuple(hidden),
         )
         page = {row[0]: _sent(row) for row in rows}
@@ -157,9 +157,9 @@ class SubscriptionDeliveries:
                     page[row[0]].attempts.append(_attempt(row))
         return list(page.values())
 
-    async def prune(self, *, before: datetime, most: int) -> int:
+    async def prune(self, *, before: datetime, limit: int) -> int:
         """Delete the oldest deliveries before then; return how many."""
-        return len(await self._run(sql.prune, before=to_us(before), most=most))
+        return len(await self._run(sql.prune, before=to_us(before), limit=limit))
 
 
 def _sent(row: Row) -> Sent:
@@ -173,7 +173,7 @@ def _sent(row: Row) -> Sent:
             type=kind,
             body=body,
             created=from_us(created),
-            state=State(state),
+            state=DeliveryState(state),
             due=from_us(due),
             attempts=attempts,
             overtakable=bool(overtakable),

@@ -51,7 +51,7 @@ FROM subscription_delivery
 WHERE subscription_id = :subscription_id
     AND state = 'pending'
 ORDER BY position
-LIMIT :most;
+LIMIT :limit;
 
 -- name: supersede
 UPDATE subscription_delivery
@@ -81,7 +81,7 @@ WHERE subscription_id = :subscription_id
     AND position < :before
     AND NOT (type IN (:hidden))
 ORDER BY position DESC
-LIMIT :most;
+LIMIT :limit;
 
 -- name: get
 SELECT position, subscription_delivery.*
@@ -99,7 +99,7 @@ WHERE subscription_delivery.subscription_id = :subscription_id
 ORDER BY subscription_attempt.delivery, subscription_attempt.number;
 
 -- name: prune
--- Of the oldest `most`, those from before then; their attempts are deleted too.
+-- Of the oldest `limit`, those from before then; their attempts are deleted too.
 DELETE FROM subscription_delivery
 WHERE position IN (
     SELECT position
@@ -107,7 +107,7 @@ WHERE position IN (
         SELECT position, created
         FROM subscription_delivery
         ORDER BY position
-        LIMIT :most
+        LIMIT :limit
     ) AS oldest
     WHERE created < :before
 )

@@ -6,7 +6,7 @@ from typing import Final, Self
 
 import msgspec
 
-from leyden.base.database.statements import Row, Run, SqlFile, Step, Value
+from leyden.base.database.statements import BatchStep, Row, Run, SqlFile, Value
 from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.events.rules.chat import Format, content_type
@@ -74,7 +74,7 @@ class Subscription(Struct, frozen=True, kw_only=True):
         return not self.format.is_chat
 
     @property
-    def sealed_place(self) -> tuple[bytes, str] | None:
+    def sealed_endpoint(self) -> tuple[bytes, str] | None:
         """The sealed URL and its purpose, if the URL is secret; else None."""
         if self.sealed_url is None:
             return None
@@ -122,7 +122,7 @@ def url_purpose(subscription_id: str) -> str:
     return f"URL of subscription {subscription_id}"
 
 
-class Subscriptions:
+class SubscriptionRows:
     """The rows of subscription."""
 
     def __init__(self, run: Run) -> None:
@@ -260,22 +260,22 @@ class Subscriptions:
         await self._run(sql.delete, id=subscription_id)
 
 
-def wake_step(organization_ids: tuple[str, ...], *, most: int, now: int) -> Step:
+def wake_step(organization_ids: tuple[str, ...], *, limit: int, now: int) -> BatchStep:
     """Return the step that wakes the subscriptions to events that were just logged.
 
-    It considers at most the `most` newest events of each organization.
+    It considers at most the `limit` newest events of each organization.
     """
-    step = Step(sql.wake, [_wake(organization_ids, most, now)])
+    step = BatchStep(sql.wake, [_wake(organization_ids, limit, now)])
     return step._replace(wakes=SUBSCRIPTIONS)
 
 
 def _wake(
-    organization_ids: tuple[str, ...], most: int, now: int
+    organization_ids: tuple[str, ...], limit: int, now: int
 ) -> Mapping[str, Value]:
     return {
         "kind": SUBSCRIPTIONS,
         "organization_ids": organization_ids,
-        "most": most,
+        "limit": limit,
         "now": now,
     }
 

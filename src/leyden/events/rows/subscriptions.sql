@@ -106,7 +106,7 @@ WHERE organization_id IN (:organization_ids)
         SELECT 1
         FROM event_log
         JOIN event ON event.organization_id = event_log.organization_id
-            AND event.number > event_log.last - :most
+            AND event.number > event_log.last - :limit
         WHERE event_log.organization_id = subscription.organization_id
             AND (
                 subscription.types LIKE '%,*,%'

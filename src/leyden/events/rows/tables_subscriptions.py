@@ -16,7 +16,7 @@ from sqlalchemy import (
 
 from leyden.base.database.tables import SEALED, metadata, one_of
 from leyden.events.rules.chat import Format
-from leyden.events.rules.deliveries import Pause, State
+from leyden.events.rules.deliveries import DeliveryState, Pause
 
 # SQLite numbers rows by itself only where the type is its own word for integer.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -77,7 +77,7 @@ deliveries = Table(
     Column("overtakable", Integer, nullable=False, server_default="0"),
     Column("once", Text),  # the key under which a node sends it only once
     UniqueConstraint("subscription_id", "event_id"),
-    one_of("state", State),
+    one_of("state", DeliveryState),
     Index("ix_subscription_delivery_subscription_id", "subscription_id", "position"),
 )
 _pending = deliveries.c.state == "pending"

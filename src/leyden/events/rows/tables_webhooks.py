@@ -18,8 +18,8 @@ from sqlalchemy import (
 )
 
 from leyden.base.database.tables import SEALED, metadata, one_of
-from leyden.events.rules.deliveries import Pause, State
-from leyden.events.rules.webhooks import Type
+from leyden.events.rules.deliveries import DeliveryState, Pause
+from leyden.events.rules.webhooks import WebhookType
 
 # SQLite numbers rows by itself only where the type is its own word for integer.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -57,8 +57,8 @@ events = Table(
     Column("due", BigInteger, nullable=False),
     Column("overtakable", Integer, nullable=False),
     Column("attempts", Integer, nullable=False),
-    one_of("type", Type),
-    one_of("state", State),
+    one_of("type", WebhookType),
+    one_of("state", DeliveryState),
     Index("ix_webhook_event_node_id", "node_id", "position"),
 )
 _told_once = events.c.told_once.is_not(None)

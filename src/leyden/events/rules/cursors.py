@@ -39,8 +39,8 @@ START: Final = Cursor(0, _NO_TAG)
 def new_tags(count: int) -> Iterator[str]:
     """Yield random digits for the ids of `count` new events."""
     digits = secrets.token_hex(count * _TAG_BYTES)
-    for place in range(0, len(digits), 2 * _TAG_BYTES):
-        yield digits[place : place + 2 * _TAG_BYTES]
+    for start in range(0, len(digits), 2 * _TAG_BYTES):
+        yield digits[start : start + 2 * _TAG_BYTES]
 
 
 def write(organization_id: str, number: int, tag: str) -> str:

@@ -42,7 +42,7 @@ TEST = 0  # the number of a test event, which is not in the log
 QUEUED = -1  # that of an event that was queued for a node's endpoint
 
 
-class State(StrEnum):
+class DeliveryState(StrEnum):
     """The delivery state of an event."""
 
     PENDING = auto()  # will be sent, or retried
@@ -85,7 +85,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 class Verdict(Struct, frozen=True, kw_only=True):
     """The consequences of an attempt for an event and its receiver."""
 
-    state: State
+    state: DeliveryState
     due: datetime  # of the next attempt, if it stays pending
     overtakable: bool = False
     pause: Pause | None = None
@@ -99,7 +99,7 @@ class Message(Struct, frozen=True, kw_only=True):
     type: str
     body: str
     created: datetime
-    state: State
+    state: DeliveryState
     due: datetime
     attempts: int
     overtakable: bool = False
@@ -118,30 +118,30 @@ def judge(
     created: datetime,
     now: datetime,
     failing_since: datetime | None,
-    luck: float,
+    jitter: float,
     retries: tuple[timedelta, ...] = RETRIES,
     patience: timedelta = PATIENCE,
 ) -> Verdict:
     """Return the verdict for the result of attempt number 1, 2, ...
 
     Attempts that a newer event of the node brought forward bring no other forward.
-    `luck`, from 0 to 1, places the retry within its jitter. `failing_since` is
+    `jitter`, from 0 to 1, places the retry within its jitter. `failing_since` is
     when this receiver first failed after it last accepted an event.
     """
     if answer.is_success:
-        return Verdict(state=State.DELIVERED, due=now)
+        return Verdict(state=DeliveryState.DELIVERED, due=now)
     if answer.status == _GONE:
-        return Verdict(state=State.FAILED, due=now, pause=Pause.GONE)
+        return Verdict(state=DeliveryState.FAILED, due=now, pause=Pause.GONE)
     tired = failing_since is not None and now - failing_since >= patience
     pause = Pause.FAILING if tired else None
     planned = min(attempt, _most_attempts(now - created, retries))
     if planned > len(retries):
-        return Verdict(state=State.FAILED, due=now, pause=pause)
-    wait = retries[planned - 1] * (1 + JITTER * (2 * luck - 1))
+        return Verdict(state=DeliveryState.FAILED, due=now, pause=pause)
+    wait = retries[planned - 1] * (1 + JITTER * (2 * jitter - 1))
     if answer.status in _RETRY_AFTER_STATUSES:
         wait = max(wait, _parse_retry_after(answer.retry_after, now))
     return Verdict(
-        state=State.PENDING,
+        state=DeliveryState.PENDING,
         due=now + wait,
         overtakable=answer.is_refusal,
         pause=pause,

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from leyden.base.rules.accounts import Scope
-from leyden.base.rules.alarms import Kind
+from leyden.base.rules.alarms import AlarmKind
 from leyden.errors import Malformed
 from leyden.values import Struct
 
@@ -258,37 +258,40 @@ ALARMS: Final[Mapping[str, EventType]] = {
         scopes=frozenset(),
     )
     for kind, about in (
-        (Kind.BACKUP_NONE, "No backups of a mainnet installation are made."),
-        (Kind.BACKUP_STALE, "The installation has no recent backup."),
-        (Kind.CERTIFICATE_EXPIRING, "A certificate expires within 30 days."),
-        (Kind.DISK_LOW, "A disk is nearly full."),
-        (Kind.EMAIL_AWAY, "The mail server rejects emails."),
-        (Kind.INVOICE_UNKNOWN, "The treasury does not know an invoice of an order."),
-        (Kind.LEDGER_BROKEN, "The ledger breaks one of its rules."),
-        (Kind.MARKET_AWAY, "The auction does not respond."),
-        (Kind.MOVE_STUCK, "The move of a node to another runtime keeps failing."),
-        (Kind.NODE_CRASHING, "A node's lnd ends again and again."),
-        (Kind.NODE_FAILED, "Nodes could not be started."),
-        (Kind.NODE_UNKNOWN, "Nodes can't be observed: their machine is lost."),
-        (Kind.ORDER_OWED, "You owe a buyer money that only you can pay back."),
-        (Kind.ORDER_STUCK, "An order needs attention."),
-        (Kind.ORDER_UNPAID, "A channel or ticket was made that nobody paid for."),
+        (AlarmKind.BACKUP_NONE, "No backups of a mainnet installation are made."),
+        (AlarmKind.BACKUP_STALE, "The installation has no recent backup."),
+        (AlarmKind.CERTIFICATE_EXPIRING, "A certificate expires within 30 days."),
+        (AlarmKind.DISK_LOW, "A disk is nearly full."),
+        (AlarmKind.EMAIL_AWAY, "The mail server rejects emails."),
         (
-            Kind.PAYMENT_REVERSED,
+            AlarmKind.INVOICE_UNKNOWN,
+            "The treasury does not know an invoice of an order.",
+        ),
+        (AlarmKind.LEDGER_BROKEN, "The ledger breaks one of its rules."),
+        (AlarmKind.MARKET_AWAY, "The auction does not respond."),
+        (AlarmKind.MOVE_STUCK, "The move of a node to another runtime keeps failing."),
+        (AlarmKind.NODE_CRASHING, "A node's lnd ends again and again."),
+        (AlarmKind.NODE_FAILED, "Nodes could not be started."),
+        (AlarmKind.NODE_UNKNOWN, "Nodes can't be observed: their machine is lost."),
+        (AlarmKind.ORDER_OWED, "You owe a buyer money that only you can pay back."),
+        (AlarmKind.ORDER_STUCK, "An order needs attention."),
+        (AlarmKind.ORDER_UNPAID, "A channel or ticket was made that nobody paid for."),
+        (
+            AlarmKind.PAYMENT_REVERSED,
             "A chain reorganization removed a payment that was already spent.",
         ),
-        (Kind.PAYMENT_UNBOOKED, "A payment could not be booked."),
-        (Kind.PEER_PORTS_LOW, "Few peer ports are left for new nodes."),
-        (Kind.PEER_PORTS_TAKEN, "Another program has the peer port of a node."),
-        (Kind.POOL_EXPIRING, "The Pool account expires soon."),
-        (Kind.POOL_LOW, "The Pool account's balance is low."),
-        (Kind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
-        (Kind.SELLER_AWAY, "The seller of direct channels does not respond."),
-        (Kind.SELLER_LOW, "The seller's wallet balance is low."),
-        (Kind.TOR_AWAY, "Tor does not work, so onion addresses don't either."),
-        (Kind.TREASURY_AWAY, "The treasury does not respond."),
-        (Kind.TREASURY_DIFFERS, "The treasury and the ledger differ."),
-        (Kind.TREASURY_REPLACED, "The treasury is a different lnd than before."),
+        (AlarmKind.PAYMENT_UNBOOKED, "A payment could not be booked."),
+        (AlarmKind.PEER_PORTS_LOW, "Few peer ports are left for new nodes."),
+        (AlarmKind.PEER_PORTS_TAKEN, "Another program has the peer port of a node."),
+        (AlarmKind.POOL_EXPIRING, "The Pool account expires soon."),
+        (AlarmKind.POOL_LOW, "The Pool account's balance is low."),
+        (AlarmKind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
+        (AlarmKind.SELLER_AWAY, "The seller of direct channels does not respond."),
+        (AlarmKind.SELLER_LOW, "The seller's wallet balance is low."),
+        (AlarmKind.TOR_AWAY, "Tor does not work, so onion addresses don't either."),
+        (AlarmKind.TREASURY_AWAY, "The treasury does not respond."),
+        (AlarmKind.TREASURY_DIFFERS, "The treasury and the ledger differ."),
+        (AlarmKind.TREASURY_REPLACED, "The treasury is a different lnd than before."),
     )
 }
 
@@ -307,7 +310,7 @@ class Event(Struct, frozen=True, kw_only=True):
     once: str = ""  # a key under which it is logged only once
 
 
-class KeptEvent(Struct, frozen=True, kw_only=True):
+class StoredEvent(Struct, frozen=True, kw_only=True):
     """An event in the log."""
 
     number: int

@@ -37,7 +37,7 @@ _LONGEST_LOG = 1_024
 _write = json.JSONEncoder(separators=(",", ":")).encode
 
 
-class Type(StrEnum):
+class WebhookType(StrEnum):
     """The `type` of an event's body."""
 
     STATUS = auto()
@@ -45,7 +45,7 @@ class Type(StrEnum):
     ERROR = auto()
 
 
-def of_logged(event: Event) -> tuple[Type, dict[str, str]] | None:
+def of_logged(event: Event) -> tuple[WebhookType, dict[str, str]] | None:
     """Return type and details of a logged event, as a node's webhook gets it.
 
     None if the contract has no such event. All details are strings, such as `'true'`.
@@ -53,31 +53,31 @@ def of_logged(event: Event) -> tuple[Type, dict[str, str]] | None:
     data = event.data
     match event.type:
         case "node.update_available":
-            return Type.UPDATE, {
+            return WebhookType.UPDATE, {
                 "update_available": "true",
                 "lnd_version": str(data["version"]),
                 "service_version": str(data["service_version"]),
             }
         case "node.out_of_order_block":
             line = str(data["log"])[:_LONGEST_LOG]
-            return Type.ERROR, {"type": "out_of_order_block", "log": line}
+            return WebhookType.ERROR, {"type": "out_of_order_block", "log": line}
         case _ if event.type in _STATUSES and data["status"] in ANNOUNCED:
-            return Type.STATUS, {"status": str(data["status"])}
+            return WebhookType.STATUS, {"status": str(data["status"])}
     return None
 
 
-def status_of_test(status: str, asked: str | None) -> str:
+def status_of_test(status: str, requested: str | None) -> str:
     """Return the status of a test: the requested one, or else the actual one.
 
     Receivers are written for three states, so a test sends no other: for a node
     in another state it sends `stopped`, which is harmless.
     """
-    if asked is not None and asked not in ANNOUNCED:
+    if requested is not None and requested not in ANNOUNCED:
         raise Malformed(f"status: must be one of {', '.join(sorted(ANNOUNCED))}")
-    return asked or (status if status in ANNOUNCED else HARMLESS)
+    return requested or (status if status in ANNOUNCED else HARMLESS)
 
 
-def body(kind: Type, details: Mapping[str, str], *, api: str) -> str:
+def body(kind: WebhookType, details: Mapping[str, str], *, api: str) -> str:
     """Return the body of an event; `api` is the address of the node."""
     return _write({"type": kind, "details": details, "api": api})
 

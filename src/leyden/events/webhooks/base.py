@@ -7,7 +7,7 @@ from typing import Protocol
 from leyden.events.rules.deliveries import Answer
 
 
-class Connection(Protocol):
+class ReceiverConnection(Protocol):
     """A connection to one receiver, open as long as events are sent."""
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -24,6 +24,6 @@ class Sender(Protocol):
 
     def open(
         self, url: str, organization_id: str
-    ) -> AbstractAsyncContextManager[Connection]:
+    ) -> AbstractAsyncContextManager[ReceiverConnection]:
         """Open a connection for the block; call nobody before the first event."""
         ...

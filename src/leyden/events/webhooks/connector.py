@@ -19,7 +19,7 @@ from aiohttp.client_proto import ResponseHandler
 from leyden.base.rules.addresses import Address, Network, Reach, unmap
 from leyden.errors import Refused
 
-_MOST_INTERIM: Final = 20
+_MAX_INTERIM: Final = 20
 _LOOK_UP_S: Final = 5.0
 
 
@@ -117,14 +117,14 @@ class _BoundedHandler(ResponseHandler):
     def feed_data(self, data: Any, size: int = 0) -> None:
         """Take in the head of an answer."""
         self._answers += 1
-        if self._answers <= _MOST_INTERIM:
+        if self._answers <= _MAX_INTERIM:
             super().feed_data(data, size)
         elif self.transport is not None:
             self.set_exception(TooLong())
             self.transport.abort()
 
 
-class Connector(aiohttp.TCPConnector):
+class ReceiverConnector(aiohttp.TCPConnector):
     """A connector to one receiver."""
 
     def __init__(self, egress: Egress, resolver: AbstractResolver) -> None:
@@ -140,6 +140,6 @@ class Connector(aiohttp.TCPConnector):
 
 
 def _open(egress: Egress, address: tuple[Any, ...]) -> socket.socket:
-    family, kind, protocol, _, there = address
-    egress.check(there[0])
+    family, kind, protocol, _, target = address
+    egress.check(target[0])
     return socket.socket(family, kind, protocol)

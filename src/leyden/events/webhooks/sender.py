@@ -29,14 +29,14 @@ from leyden.errors import Refused
 from leyden.events.rules import webhook_urls
 from leyden.events.rules.deliveries import Answer
 from leyden.events.rules.webhook_urls import Endpoint, parse
-from leyden.events.webhooks.connector import Connector, Egress, TooLong
+from leyden.events.webhooks.connector import Egress, ReceiverConnector, TooLong
 
 DEADLINE_S = 15.0
 # A receiver's answer is of no use to us beyond a few words for the owner to read.
-MOST_READ = 64 * 1024
+MAX_READ = 64 * 1024
 _CONNECT_S = 5.0
 _BODY_S = 2.0
-_KEPT = 2_048
+_EXCERPT_BYTES = 2_048
 _SECRET = "Service-Secret"  # noqa: S105  the name of the header
 _UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SENT: Final = {
@@ -92,9 +92,9 @@ class HttpSender:
         """Return the URL in its parts; raise Refused if it may not be called."""
         return parse(url, self._allowed)
 
-    def connector(self) -> Connector:
+    def connector(self) -> ReceiverConnector:
         """Return a new connector, for one receiver."""
-        return Connector(self._egress, self._resolver())
+        return ReceiverConnector(self._egress, self._resolver())
 
     async def trusted(self) -> ssl.SSLContext:
         """Return the trusted authorities; by default this machine's.
@@ -156,7 +156,7 @@ class HttpConnection(contextlib.AbstractAsyncContextManager["HttpConnection"]):
             connector=self._sender.connector(),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
-            read_bufsize=MOST_READ // 2,
+            read_bufsize=MAX_READ // 2,
             timeout=aiohttp.ClientTimeout(sock_connect=_CONNECT_S),
         )
         return await self._ask(self._session, headers, body)
@@ -193,12 +193,12 @@ async def _read(response: aiohttp.ClientResponse, patience_s: float) -> bytes:
         async with asyncio.timeout(patience_s):
             async for piece in response.content.iter_any():
                 said += piece
-                if len(said) >= MOST_READ:
+                if len(said) >= MAX_READ:
                     response.close()
                     break
     except (TimeoutError, aiohttp.ClientError):
         response.close()
-    return bytes(said[:MOST_READ])
+    return bytes(said[:MAX_READ])
 
 
 def _reason(error: Exception) -> str:
@@ -225,4 +225,4 @@ def _excerpt(response: aiohttp.ClientResponse, body: bytes, *, secret: str) -> s
     if secret:
         text = re.sub(re.escape(secret), "***", text, flags=re.IGNORECASE)
     text = _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-    return text.encode()[:_KEPT].decode("utf-8", "ignore")
+    return text.encode()[:_EXCERPT_BYTES].decode("utf-8", "ignore")

@@ -20,7 +20,7 @@ _EVERY_PORT = range(1, 65_536)
 _PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
-def dispatcher_of(platform: Platform) -> Dispatcher:
+def make_dispatcher(platform: Platform) -> Dispatcher:
     """Return the dispatcher for these settings."""
     settings = platform.settings
     egress = Egress(
@@ -37,12 +37,12 @@ def dispatcher_of(platform: Platform) -> Dispatcher:
             deadline_s=settings.webhook_deadline_s,
         ),
         clock=platform.clock,
-        by_hand=ManualLimit(settings.webhook_tests_per_minute),
+        manual_limit=ManualLimit(settings.webhook_tests_per_minute),
         rules=DispatcherSettings(
             retries=_waits(settings.webhook_retries_s),
             patience=timedelta(seconds=settings.webhook_patience_s),
             old_secret_signs=timedelta(seconds=settings.webhook_old_secret_s),
-            kept=timedelta(seconds=settings.webhooks_kept_s),
+            keeps_deliveries=timedelta(seconds=settings.webhooks_kept_s),
             allowed=allowed(settings),
         ),
     )

@@ -8,10 +8,10 @@ from leyden.events.rules.emails import Security, is_address
 from leyden.events.smtp import SmtpServer
 
 
-def emailing_of(platform: Platform) -> Emailing | None:
+def make_emailing(platform: Platform) -> Emailing | None:
     """Return the dependencies of emails, if a mail server is configured."""
     settings = platform.settings
-    server = server_of(settings)
+    server = make_server(settings)
     if server is None:
         return None
     return Emailing(
@@ -24,7 +24,7 @@ def emailing_of(platform: Platform) -> Emailing | None:
     )
 
 
-def server_of(settings: Settings) -> SmtpServer | None:
+def make_server(settings: Settings) -> SmtpServer | None:
     """Return the configured mail server, if any."""
     if not settings.smtp_host:
         return None

@@ -3,7 +3,7 @@
 import base64
 
 from leyden.base.http import json_pages
-from leyden.base.http.json_pages import Pages
+from leyden.base.http.json_pages import JsonPages
 from leyden.base.http.operations import Request
 from leyden.base.rules.times import to_iso
 from leyden.nodes import backups, housekeeping, proofs, resealing
@@ -31,7 +31,7 @@ from leyden.schemas.backups import (
 async def keep_macaroon(request: Request, body: NewMacaroon) -> MacaroonItem:
     """Store an encrypted macaroon."""
     organization_id, node_id = node_ref(request)
-    kept = await backups.keep_macaroon(
+    stored = await backups.keep_macaroon(
         fleet_of(request),
         organization_id,
         node_id,
@@ -40,17 +40,19 @@ async def keep_macaroon(request: Request, body: NewMacaroon) -> MacaroonItem:
         actor=request.principal.actor,
         now=request.now,
     )
-    return MacaroonItem(node_id=node_id, name=kept.name, created=to_iso(kept.created))
+    return MacaroonItem(
+        node_id=node_id, name=stored.name, created=to_iso(stored.created)
+    )
 
 
 async def list_macaroons(request: Request) -> MacaroonsAnswer:
     """List stored macaroons."""
     organization_id, node_id = node_ref(request)
-    kept = await backups.macaroons(fleet_of(request), organization_id, node_id)
+    stored = await backups.macaroons(fleet_of(request), organization_id, node_id)
     return MacaroonsAnswer(
         macaroons=[
             MacaroonItem(node_id=node_id, name=each.name, created=to_iso(each.created))
-            for each in kept
+            for each in stored
         ],
         found_in_clear=[
             FoundInClear(time=to_iso(each.at), number=each.number)
@@ -64,13 +66,13 @@ async def list_macaroons(request: Request) -> MacaroonsAnswer:
 async def get_macaroon(request: Request) -> MacaroonAnswer:
     """Return a stored macaroon."""
     organization_id, node_id = node_ref(request)
-    kept, macaroon = await backups.macaroon(
+    stored, macaroon = await backups.macaroon(
         fleet_of(request), organization_id, node_id, request.path["name"]
     )
     return MacaroonAnswer(
         node_id=node_id,
-        name=kept.name,
-        created=to_iso(kept.created),
+        name=stored.name,
+        created=to_iso(stored.created),
         macaroon=macaroon,
     )
 
@@ -111,7 +113,7 @@ async def reseal(request: Request, body: NewlySealed) -> ResealedAnswer:
     return ResealedAnswer(node_id=node_id, resealed=len(anew))
 
 
-async def list_replaced(request: Request) -> ReplacedAnswer | Pages:
+async def list_replaced(request: Request) -> ReplacedAnswer | JsonPages:
     """List replaced backups."""
     organization_id, node_id = node_ref(request)
     found = await resealing.replaced(
@@ -124,17 +126,17 @@ async def list_replaced(request: Request) -> ReplacedAnswer | Pages:
         ]
         async for page in found
     )
-    return Pages(json_pages.write(ReplacedAnswer(node_id, []), pages))
+    return JsonPages(json_pages.write(ReplacedAnswer(node_id, []), pages))
 
 
 async def get_channels(request: Request) -> ChannelsAnswer:
     """Return the channel backup (SCB)."""
     organization_id, node_id = node_ref(request)
-    kept = await backups.channels(fleet_of(request), organization_id, node_id)
+    stored = await backups.channels(fleet_of(request), organization_id, node_id)
     return ChannelsAnswer(
         node_id=node_id,
-        created=to_iso(kept.taken),
-        channel_backup=base64.b64encode(kept.content).decode(),
+        created=to_iso(stored.taken),
+        channel_backup=base64.b64encode(stored.content).decode(),
     )
 
 
@@ -156,7 +158,7 @@ async def show_proofs(request: Request) -> ProofsAnswer:
 async def keep_drill(request: Request, body: NewDrill) -> DrillAnswer:
     """Store that the backups were opened."""
     organization_id, node_id = node_ref(request)
-    kept = await proofs.keep_drill(
+    stored = await proofs.keep_drill(
         fleet_of(request),
         organization_id,
         node_id,
@@ -165,24 +167,26 @@ async def keep_drill(request: Request, body: NewDrill) -> DrillAnswer:
         actor=request.principal.actor,
         now=request.now,
     )
-    return _drill(kept)
+    return _drill(stored)
 
 
-def _drill(kept: NodeDrill) -> DrillAnswer:
+def _drill(stored: NodeDrill) -> DrillAnswer:
     return DrillAnswer(
-        time=to_iso(kept.at), message=kept.message, signature=kept.signature
+        time=to_iso(stored.at), message=stored.message, signature=stored.signature
     )
 
 
-def _every(sealed: NewlySealed) -> list[resealing.Resealed]:
+def _every(sealed: NewlySealed) -> list[resealing.BackupReplacement]:
     seeds = [sealed.seed] if sealed.seed else []
     return [
         *(
-            resealing.Resealed(name=None, replaces=each.replaces, value=each.seed)
+            resealing.BackupReplacement(
+                name=None, replaces=each.replaces, value=each.seed
+            )
             for each in seeds
         ),
         *(
-            resealing.Resealed(
+            resealing.BackupReplacement(
                 name=each.name, replaces=each.replaces, value=each.macaroon
             )
             for each in sealed.macaroons

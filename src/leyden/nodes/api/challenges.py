@@ -41,8 +41,8 @@ class Challenges:
         await answer(scope, send, status, headers, body)
 
     def _answer(self, method: str, path: str) -> str:
-        if (asked := _TOKEN.fullmatch(path)) is None:
+        if (match := _TOKEN.fullmatch(path)) is None:
             raise NotFound
         if method not in {"GET", "HEAD"}:
             raise MethodNotAllowed
-        return f"{asked[1]}.{self._thumbprint}"
+        return f"{match[1]}.{self._thumbprint}"

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import msgspec
 
 from leyden.base.http import bodies, responses
-from leyden.base.http.connections import Limits
+from leyden.base.http.connections import ConnectionLimits
 from leyden.base.http.limits import RateLimit
 from leyden.base.http.operations import Problem
 from leyden.base.http.parsing import PARSING
@@ -36,12 +36,12 @@ from leyden.errors import (
 )
 from leyden.nodes import home_reports
 from leyden.nodes.fleet import Fleet
-from leyden.nodes.home_reports import Report, Taken
+from leyden.nodes.home_reports import Report, ReportReceipt
 from leyden.nodes.rules.nodes import Node
 
 # 4 MiB of backup in base64, and the rest.
 _LARGEST: Final = 6 << 20
-LIMITS: Final = Limits(body_bytes=_LARGEST)
+LIMITS: Final = ConnectionLimits(body_bytes=_LARGEST)
 _LARGE: Final = 8 * 1024
 # A backup for each channel that opens or closes, and one report every few minutes.
 _PER_MINUTE: Final = 60
@@ -51,7 +51,7 @@ _PATH: Final = re.compile(r"/nodes/([A-Za-z0-9-]{1,64})/report")
 log = logging.getLogger(__name__)
 
 
-class Tokens(Protocol):
+class TokenReviewer(Protocol):
     """A reviewer of pods' tokens."""
 
     async def check(self, token: str) -> None:
@@ -67,7 +67,7 @@ class Companions:
     """ASGI application for companions that show their pods' tokens."""
 
     def __init__(
-        self, fleet: Fleet, tokens: Tokens, *, failures_per_minute: int
+        self, fleet: Fleet, tokens: TokenReviewer, *, failures_per_minute: int
     ) -> None:
         self._fleet = fleet
         self._tokens = tokens
@@ -94,7 +94,7 @@ class Companions:
         count("companion_report", status)
         await responses.answer(scope, send, status, headers, body)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Taken:
+    async def _answer(self, scope: Scope, receive: Receive) -> ReportReceipt:
         """Know the caller before its body is read."""
         found = _PATH.fullmatch(scope["path"])
         if found is None:

@@ -4,15 +4,15 @@ import msgspec
 
 from leyden.base.rules.times import to_iso
 from leyden.nodes.rows.nodes import Deleted
-from leyden.nodes.rules.nodes import Listed, Node
-from leyden.nodes.views import Shown
+from leyden.nodes.rules.nodes import Node, NodeListing
+from leyden.nodes.views import ShownNode
 from leyden.schemas.deleted_nodes import DeletedNode
 from leyden.schemas.node_settings import SettingsAnswer
 from leyden.schemas.nodes import CommandItem, CreatedNode, NodeAnswer, NodeItem
 
 
 def item(
-    listed: Listed,
+    listed: NodeListing,
     *,
     service_version: str,
     update_available: bool,
@@ -44,7 +44,7 @@ def item(
     )
 
 
-def single(shown: Shown, item: NodeItem) -> NodeAnswer:
+def single(shown: ShownNode, item: NodeItem) -> NodeAnswer:
     """Build a node's full response."""
     return NodeAnswer(
         **msgspec.structs.asdict(item),

@@ -13,7 +13,7 @@ from leyden.nodes.creation import NodeParameters
 from leyden.nodes.fleet import Fleet, FleetSettings
 from leyden.nodes.gateway.base import Traffic
 from leyden.nodes.rules import versions
-from leyden.nodes.rules.nodes import Action, Listed, Network, Node, Type
+from leyden.nodes.rules.nodes import Action, Network, Node, NodeListing, NodeType
 from leyden.nodes.rules.versions import Catalogue, Version
 from leyden.schemas.deleted_nodes import DeletedNodesAnswer, Restore
 from leyden.schemas.node_access import (
@@ -65,7 +65,7 @@ async def create(request: Request, body: NewNode) -> CreatedNode:
         NodeParameters(
             name=body.name,
             network=Network(body.network),
-            type=Type(body.type),
+            type=NodeType(body.type),
             version=body.version if isinstance(body.version, str) else None,
             settings=body.settings.sent(),
         ),
@@ -126,7 +126,7 @@ async def restore(request: Request, body: Restore) -> NodeItem:
         actor=request.principal.actor,
         now=request.now,
     )
-    return _item(fleet.rules, Listed.of(node))
+    return _item(fleet.rules, NodeListing.of(node))
 
 
 async def update(request: Request, body: Update) -> UpdatedNode:
@@ -188,7 +188,7 @@ async def log(request: Request, query: LogQuery) -> LogAnswer:
     """Return the log."""
     fleet = fleet_of(request)
     node = await views.get(fleet, *node_ref(request))
-    lines = await fleet.homes.log(node, query.lines)
+    lines = await fleet.node_files.log(node, query.lines)
     return LogAnswer(node_id=node.id, lines=lines)
 
 
@@ -214,7 +214,7 @@ async def metrics(request: Request) -> MetricsAnswer:
     """Return usage and traffic."""
     fleet = fleet_of(request)
     node = await views.get(fleet, *node_ref(request))
-    usage = await fleet.homes.usage(node)
+    usage = await fleet.node_files.usage(node)
     every = await fleet.gateway.traffic()
     traffic = None if every is None else every.get(node.id, Traffic())
     cores = request.platform.samples.cpu_cores(node.id, usage, now=request.now)
@@ -259,7 +259,7 @@ async def _ask(request: Request, action: Action) -> NodeItem:
         actor=request.principal.actor,
         now=request.now,
     )
-    return _item(fleet.rules, Listed.of(node))
+    return _item(fleet.rules, NodeListing.of(node))
 
 
 async def _change(request: Request, settings: dict[str, object]) -> Node:
@@ -278,7 +278,7 @@ async def _certificate(request: Request) -> CertificateAnswer:
     return CertificateAnswer(node_id=node_id, tls_cert=base64.b64encode(chain).decode())
 
 
-def _item(rules: FleetSettings, listed: Listed) -> NodeItem:
+def _item(rules: FleetSettings, listed: NodeListing) -> NodeItem:
     return schemas.item(
         listed,
         service_version=rules.service_version,

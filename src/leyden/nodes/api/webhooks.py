@@ -12,7 +12,7 @@ from leyden.events.rows.subscriptions import Subscription
 from leyden.events.subscriptions import Rotated
 from leyden.nodes import webhooks
 from leyden.nodes.api.nodes import node_ref
-from leyden.nodes.webhooks import Overview
+from leyden.nodes.webhooks import WebhookOverview
 from leyden.schemas.webhooks import (
     DeliveriesAnswer,
     DeliveriesQuery,
@@ -30,7 +30,7 @@ async def deliveries(request: Request, query: DeliveriesQuery) -> DeliveriesAnsw
         _dispatcher(request),
         *node_ref(request),
         before=query.cursor or None,
-        most=query.limit,
+        limit=query.limit,
     )
     return _listed(overview, limit=query.limit)
 
@@ -76,7 +76,7 @@ def _dispatcher(request: Request) -> Dispatcher:
     return dispatcher
 
 
-def _listed(overview: Overview, *, limit: int) -> DeliveriesAnswer:
+def _listed(overview: WebhookOverview, *, limit: int) -> DeliveriesAnswer:
     """Build the response for a page of deliveries."""
     full = len(overview.deliveries) == limit
     return DeliveriesAnswer(

@@ -72,7 +72,7 @@ class AcmeIssuer:
     async def begin(self, name: str) -> str:
         """Place an order for a certificate of that name; return its URL."""
         wanted = {"identifiers": [{"type": "dns", "value": name}]}
-        placed = await self._post(await self._place("newOrder"), wanted)
+        placed = await self._post(await self._endpoint("newOrder"), wanted)
         return self._url({"order": placed.location}, "order")
 
     async def advance(self, order_url: str, request: bytes) -> bytes | timedelta:
@@ -108,10 +108,10 @@ class AcmeIssuer:
 
     async def _authorize(self, url: str) -> None:
         """Report that the answer to the challenge is in place, unless that is known."""
-        told = (await self._post(url, None)).content
-        if told.get("status") != "pending":
+        response = (await self._post(url, None)).content
+        if response.get("status") != "pending":
             return
-        for each in told.get("challenges", ()):
+        for each in response.get("challenges", ()):
             if each.get("type") == "http-01":
                 if each.get("status") == "pending":
                     await self._post(self._url(each, "url"), {})
@@ -121,14 +121,14 @@ class AcmeIssuer:
     async def _why(self, order: Mapping[str, Any]) -> str:
         """Return why an order is void: the reason is at the challenge that failed."""
         for url in order.get("authorizations", ()):
-            told = (await self._post(str(url), None)).content
-            for each in told.get("challenges", ()):
+            response = (await self._post(str(url), None)).content
+            for each in response.get("challenges", ()):
                 if problem := each.get("error"):
                     return str(problem.get("detail", problem))
         problem = order.get("error") or {}
         return str(problem.get("detail", "it gives no reason"))
 
-    async def _place(self, what: str) -> str:
+    async def _endpoint(self, what: str) -> str:
         if not self._directory:
             self._directory = (await self._call("GET", self._directory_url)).content
         return self._url(self._directory, what)
@@ -136,7 +136,7 @@ class AcmeIssuer:
     async def _registered(self) -> str:
         """Return our account; asked again with the same key, it is the same one."""
         if not self._account_url:
-            url = await self._place("newAccount")
+            url = await self._endpoint("newAccount")
             wanted: dict[str, object] = {"termsOfServiceAgreed": True}
             if self._account.email:
                 wanted["contact"] = [f"mailto:{self._account.email}"]
@@ -174,7 +174,7 @@ class AcmeIssuer:
 
     async def _nonce(self) -> str:
         if not self._nonces:
-            await self._call("HEAD", await self._place("newNonce"))
+            await self._call("HEAD", await self._endpoint("newNonce"))
         if not self._nonces:
             raise AuthorityAway("it gives no nonce")
         return self._nonces.pop()
@@ -192,19 +192,19 @@ class AcmeIssuer:
                 headers={"Content-Type": "application/jose+json"} if body else {},
                 ssl=self._tls,
                 allow_redirects=False,
-            ) as told:
-                content = await told.content.read(_LONGEST_ANSWER)
+            ) as response:
+                content = await response.content.read(_LONGEST_ANSWER)
                 while len(content) < _LONGEST_ANSWER and (
-                    more := await told.content.read(_LONGEST_ANSWER - len(content))
+                    more := await response.content.read(_LONGEST_ANSWER - len(content))
                 ):
                     content += more
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise AuthorityAway(why(error)) from error
-        if nonce := told.headers.get("Replay-Nonce"):
+        if nonce := response.headers.get("Replay-Nonce"):
             self._nonces[:] = [nonce]  # the newest: older ones may have ended
-        answer = _answer(told, content)
-        if told.status >= _FAILED:
-            raise _refused(told.status, answer)
+        answer = _answer(response, content)
+        if response.status >= _FAILED:
+            raise _refused(response.status, answer)
         return answer
 
     @staticmethod
@@ -215,18 +215,18 @@ class AcmeIssuer:
         return url
 
 
-def _answer(told: aiohttp.ClientResponse, content: bytes) -> _Answer:
+def _answer(response: aiohttp.ClientResponse, content: bytes) -> _Answer:
     text = content.decode(errors="replace")
     try:
         found = json.loads(text)
     except ValueError:
         found = {}
-    after = told.headers.get("Retry-After", "")
+    after = response.headers.get("Retry-After", "")
     seconds = min(int(after), _LONGEST_WAIT_S) if _NUMBER.fullmatch(after) else None
     return _Answer(
         content=found if isinstance(found, dict) else {},
         text=text,
-        location=told.headers.get("Location", ""),
+        location=response.headers.get("Location", ""),
         retry_after_s=seconds,
     )
 

@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKey
 from leyden.errors import SetupError
 from leyden.lnd.trust import issuer_of
 from leyden.nodes.certificates import previous_authorities, signing
-from leyden.nodes.certificates.constraints import Scope
+from leyden.nodes.certificates.constraints import CertificateScope
 from leyden.nodes.certificates.signing import Seal, Signer, open_signer
 from leyden.nodes.lnd.home import Tls
 
@@ -108,8 +108,8 @@ class Authority:
         _ = self._signer
 
     @property
-    def scope(self) -> Scope | None:
-        """Return what it may vouch for; None means anything."""
+    def scope(self) -> CertificateScope | None:
+        """Return the names that it may certify; None: any name."""
         return self._signer.scope
 
     @property
@@ -184,7 +184,7 @@ def open_or_create(
     folder: Path,
     *,
     now: datetime,
-    scope: Scope | None = None,
+    scope: CertificateScope | None = None,
     seal: Seal | None = None,
     unseal: Seal | None = None,
 ) -> Authority:

@@ -24,7 +24,7 @@ _NO_ADDRESS = tuple(
 )
 
 
-class Scope(Struct, frozen=True):
+class CertificateScope(Struct, frozen=True):
     """Domains, each with all names below it, and single addresses."""
 
     domains: tuple[str, ...]
@@ -52,7 +52,7 @@ class Scope(Struct, frozen=True):
         )
 
 
-def scope(names: Iterable[str]) -> Scope:
+def scope(names: Iterable[str]) -> CertificateScope:
     """Return the scope of these names and addresses, each once, in their order."""
     domains, addresses = dict[str, None](), dict[str, None]()
     for name in names:
@@ -60,10 +60,10 @@ def scope(names: Iterable[str]) -> Scope:
             addresses[str(address)] = None
         else:
             domains[name.lower().rstrip(".")] = None
-    return Scope(tuple(domains), tuple(addresses))
+    return CertificateScope(tuple(domains), tuple(addresses))
 
 
-def scope_of(certificate: x509.Certificate) -> Scope | None:
+def scope_of(certificate: x509.Certificate) -> CertificateScope | None:
     """Return what a certificate is constrained to; None where that is not as we do it.
 
     Anything else than a critical list of domains and single addresses is None: what
@@ -86,10 +86,12 @@ def scope_of(certificate: x509.Certificate) -> Scope | None:
     excluded = found.value.excluded_subtrees or []
     if not domains or not (addresses or all(each in excluded for each in _NO_ADDRESS)):
         return None
-    return Scope(tuple(domains), tuple(addresses))
+    return CertificateScope(tuple(domains), tuple(addresses))
 
 
-def check_covers(allowed: Scope | None, names: Iterable[str], *, setting: str) -> None:
+def check_covers(
+    allowed: CertificateScope | None, names: Iterable[str], *, setting: str
+) -> None:
     """Raise SetupError for a name outside the scope; None allows every name."""
     for name in names:
         if allowed is not None and not allowed.covers(name):

@@ -18,7 +18,7 @@ from leyden.values import Struct
 NOTICE: Final = timedelta(days=30)
 
 
-class Standing(StrEnum):
+class CertificateState(StrEnum):
     """The expiry state of a certificate."""
 
     FRESH = auto()
@@ -33,22 +33,24 @@ class Validity(Struct, frozen=True):
     since: datetime
     until: datetime
 
-    def standing(self, now: datetime, *, notice: timedelta = NOTICE) -> Standing:
-        """Return how it stands at a time."""
+    def state_at(
+        self, now: datetime, *, notice: timedelta = NOTICE
+    ) -> CertificateState:
+        """Return the certificate's state at a time."""
         if now >= self.until:
-            return Standing.EXPIRED
+            return CertificateState.EXPIRED
         if now >= self.until - notice:
-            return Standing.EXPIRING
+            return CertificateState.EXPIRING
         if now >= self.since + (self.until - self.since) / 2:
-            return Standing.RENEWABLE
-        return Standing.FRESH
+            return CertificateState.RENEWABLE
+        return CertificateState.FRESH
 
 
-class Alarm(Struct, frozen=True):
+class ExpiryAlarm(Struct, frozen=True):
     """A certificate that has expired or soon will."""
 
     what: str
-    standing: Standing
+    state: CertificateState
     until: datetime
 
 
@@ -61,7 +63,7 @@ def validity(chain_pem: bytes) -> Validity:
 
 def renewal_due(validity: Validity, now: datetime) -> bool:
     """Return whether a restart at this time should come with a new certificate."""
-    return validity.standing(now) is not Standing.FRESH
+    return validity.state_at(now) is not CertificateState.FRESH
 
 
 def renewal_at(validity: Validity) -> datetime:
@@ -71,10 +73,14 @@ def renewal_at(validity: Validity) -> datetime:
 
 def alarms(
     endings: Mapping[str, datetime], now: datetime, *, notice: timedelta = NOTICE
-) -> tuple[Alarm, ...]:
+) -> tuple[ExpiryAlarm, ...]:
     """Return those that have ended or are about to, the most urgent first."""
     found = [
-        Alarm(what, Standing.EXPIRED if now >= until else Standing.EXPIRING, until)
+        ExpiryAlarm(
+            what,
+            CertificateState.EXPIRED if now >= until else CertificateState.EXPIRING,
+            until,
+        )
         for what, until in endings.items()
         if now >= until - notice
     ]

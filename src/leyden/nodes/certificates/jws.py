@@ -33,7 +33,7 @@ def signed(
     signature = b"".join(
         part.to_bytes(_COORDINATE, "big") for part in decode_dss_signature(der)
     )
-    return _whole(first, second, signature)
+    return _to_bytes(first, second, signature)
 
 
 def bound(
@@ -45,7 +45,7 @@ def bound(
     padded = secret + "=" * (-len(secret) % 4)
     shared = base64.b64decode(padded, altchars=b"-_", validate=True)
     digest = hmac.digest(shared, f"{first}.{second}".encode(), "sha256")
-    return json.loads(_whole(first, second, digest))
+    return json.loads(_to_bytes(first, second, digest))
 
 
 def thumbprint(key: ec.EllipticCurvePrivateKey) -> str:
@@ -74,7 +74,7 @@ def _encoded(value: object) -> str:
     return "" if value is None else base64url(json.dumps(value).encode())
 
 
-def _whole(protected: str, payload: str, signature: bytes) -> bytes:
+def _to_bytes(protected: str, payload: str, signature: bytes) -> bytes:
     return json.dumps(
         {
             "protected": protected,

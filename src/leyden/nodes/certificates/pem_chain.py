@@ -24,7 +24,7 @@ from leyden.nodes.certificates.expiry import Validity, validity
 from leyden.nodes.lnd.home import Tls
 
 _LONGEST_PEM = 64 * 1024
-_MOST_CERTIFICATES = 10  # the leaf, what is between, and maybe the root
+_MAX_CERTIFICATES = 10  # the leaf, what is between, and maybe the root
 _BEGIN = "-----BEGIN "  # of a certificate, by whichever of its names
 _UNREADABLE = (
     ValueError,
@@ -72,9 +72,9 @@ def parse_issued(
 def _chain(pem: str) -> list[x509.Certificate]:
     if len(pem) > _LONGEST_PEM:
         raise Malformed(f"certificate: at most {_LONGEST_PEM // 1024} KiB are allowed")
-    if pem.count(_BEGIN) > _MOST_CERTIFICATES:
+    if pem.count(_BEGIN) > _MAX_CERTIFICATES:
         raise Malformed(
-            f"certificate: at most {_MOST_CERTIFICATES} certificates are allowed"
+            f"certificate: at most {_MAX_CERTIFICATES} certificates are allowed"
         )
     try:
         chain = x509.load_pem_x509_certificates(pem.encode())

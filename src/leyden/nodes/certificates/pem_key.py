@@ -39,7 +39,7 @@ _OCTETS: Final = 0x04
 _NAME: Final = 0x06
 _SEQUENCE: Final = 0x30
 _LONG = 0x80  # the length takes as many bytes as the other bits say
-_MOST_LENGTH_BYTES = 3
+_MAX_LENGTH_BYTES = 3
 
 
 class _Der:
@@ -79,7 +79,7 @@ class _Der:
         if first < _LONG:
             return at, first
         count = first - _LONG
-        if not 0 < count <= _MOST_LENGTH_BYTES:
+        if not 0 < count <= _MAX_LENGTH_BYTES:
             raise ValueError("no length")
         return at + count, int.from_bytes(self._data[at : at + count])
 
@@ -110,14 +110,14 @@ def parse(pem: str) -> Usable:
 
 def _rsa_bits(der: bytes) -> int | None:
     """Return the length of the modulus, None if it is not an RSA key."""
-    whole = _Der(der).enter(_SEQUENCE)
-    whole.take(_INTEGER)  # the version
-    if whole.tag() == _SEQUENCE:  # PKCS #8: what kind, and then the key itself
-        if whole.enter(_SEQUENCE).take(_NAME) != _RSA:
+    structure = _Der(der).enter(_SEQUENCE)
+    structure.take(_INTEGER)  # the version
+    if structure.tag() == _SEQUENCE:  # PKCS #8: what kind, and then the key itself
+        if structure.enter(_SEQUENCE).take(_NAME) != _RSA:
             return None
-        whole = whole.enter(_OCTETS).enter(_SEQUENCE)
-        whole.take(_INTEGER)
-    return whole.integer_bits() if whole.tag() == _INTEGER else None
+        structure = structure.enter(_OCTETS).enter(_SEQUENCE)
+        structure.take(_INTEGER)
+    return structure.integer_bits() if structure.tag() == _INTEGER else None
 
 
 def _check_rsa(key: rsa.RSAPrivateKey) -> None:

@@ -51,7 +51,7 @@ def roots(folder: Path) -> tuple[bytes, ...]:
 
 
 def digests(folder: Path) -> set[str]:
-    """Return by which SHA-256 former roots were remembered."""
+    """Return the SHA-256 digests of former roots."""
     return {path.stem for path in _paths(folder)}
 
 
@@ -76,8 +76,8 @@ def complete(folder: Path) -> None:
         return
     if (root := new / "root.pem").exists():
         _remember((folder / "root.pem").read_bytes(), folder)
-        told = b"".join((root.read_bytes(), *roots(folder)))
-        write_whole(folder / _ANCHORS, told, mode=_PUBLIC)
+        chain = b"".join((root.read_bytes(), *roots(folder)))
+        write_whole(folder / _ANCHORS, chain, mode=_PUBLIC)
         for name in _KEYS:
             if not (new / name).exists():
                 (folder / name).unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from leyden.errors import SetupError
 from leyden.lnd.trust import issuer_of
 from leyden.nodes.certificates.certificate import authority_name, pem, sign
 from leyden.nodes.certificates.constraints import (
-    Scope,
+    CertificateScope,
     check_covers,
     general_names,
     scope_of,
@@ -45,7 +45,7 @@ class Signer(Struct, frozen=True):
     root: x509.Certificate
     intermediate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
-    scope: Scope | None = None  # what it may vouch for; None: anything
+    scope: CertificateScope | None = None  # what it may vouch for; None: anything
 
     __repr__ = hiding("key")
 
@@ -177,7 +177,7 @@ def create(
     folder: Path,
     now: datetime,
     *,
-    scope: Scope | None = None,
+    scope: CertificateScope | None = None,
     seal: Seal | None = None,
     unseal: Seal | None = None,
 ) -> None:
@@ -199,7 +199,7 @@ def create(
 
 
 def _create(
-    folder: Path, now: datetime, scope: Scope | None, seal: Seal | None
+    folder: Path, now: datetime, scope: CertificateScope | None, seal: Seal | None
 ) -> None:
     key = new_key()
     name = authority_name("Leyden root")
@@ -226,7 +226,7 @@ def _write_intermediate(
     root: x509.Certificate,
     root_key: ec.EllipticCurvePrivateKey,
     now: datetime,
-    scope: Scope | None,
+    scope: CertificateScope | None,
 ) -> None:
     key = new_key()
     bounds = scope.extensions() if scope else ()

@@ -21,7 +21,7 @@ SEED_LIMIT: Final = 4_096
 MACAROON_LIMIT: Final = 16_384
 LEAST_BYTES: Final = 48  # of opaque bytes; bare keys and packed seeds are shorter
 _LEAST_IN_ENVELOPE: Final = 16
-_MOST_LAYERS: Final = 2
+_MAX_LAYERS: Final = 2
 _HEX = re.compile(r"(?:0x)?((?:[0-9a-f]{2})+)", re.IGNORECASE)
 _WHITE = frozenset("\t\n\r")
 
@@ -34,7 +34,7 @@ def check_backup(value: object, *, kind: str, limit: int) -> None:
     """Raise Malformed for what is not ciphertext; `kind` is the field's name."""
     text = check_size(value, kind=kind, limit=limit)
     try:
-        encrypted = _is_encrypted_text(text, _MOST_LAYERS)
+        encrypted = _is_encrypted_text(text, _MAX_LAYERS)
     except _Readable:
         raise Malformed(
             f"{kind}: must be encrypted; you sent it in plain text, so treat it as "

@@ -8,7 +8,7 @@ import click
 
 from leyden.base import settings
 from leyden.base.cli.database import on_running
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import as_json, operator, print_one
 from leyden.base.settings.private_chain import running_settings
 from leyden.nodes.wiring import authorities
@@ -16,7 +16,7 @@ from leyden.nodes.wiring.authorities import AuthorityStatus
 from leyden.nodes.wiring.home import only_one
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def authority() -> None:
     """Show or replace the certificate authority of the nodes."""
 

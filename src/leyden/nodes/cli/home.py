@@ -8,7 +8,7 @@ import click
 
 from leyden.base import settings
 from leyden.base.cli.database import on_running
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import as_json, operator, print_one
 from leyden.base.settings import Settings
 from leyden.base.settings.private_chain import running_settings
@@ -17,7 +17,7 @@ from leyden.nodes.wiring.adoption import HomeComparison
 from leyden.nodes.wiring.home import only_one
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def home() -> None:
     """Print which home owns the local nodes, or move them to this one."""
 

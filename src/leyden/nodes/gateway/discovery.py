@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 _REPEAT_S: Final = 1.0
 SHORTEST_TOKEN: Final = 16
 _TOKEN: Final = re.compile(rb'"token"\s{0,8}:\s{0,8}("(?:[^"\\]|\\.){0,512}")')
-_MOST_TOKENS: Final = 4
+_MAX_TOKENS: Final = 4
 
 
 class _Metadata(msgspec.Struct):
@@ -97,7 +97,7 @@ class DiscoveryGateway:
         token may be parsed.
         """
         shown = [
-            _unquoted(each[1]) for each in islice(_TOKEN.finditer(body), _MOST_TOKENS)
+            _unquoted(each[1]) for each in islice(_TOKEN.finditer(body), _MAX_TOKENS)
         ]
         return any(hmac.compare_digest(each, self._token) for each in shown)
 

@@ -4,7 +4,7 @@ from base64 import b64encode
 from typing import Any, Final
 
 from leyden.nodes.gateway.listener_options import HIGHEST, ListenerOptions
-from leyden.nodes.gateway.routes import Address
+from leyden.nodes.gateway.routes import UpstreamAddress
 
 TYPE: Final = "type.googleapis.com/"
 NODES: Final = "nodes"  # the cluster whose address each chain gives itself
@@ -25,7 +25,9 @@ class Filters:
             return []
         return [listener_filter("proxy_protocol", "ProxyProtocol")]
 
-    def through(self, stat_prefix: str, address: Address) -> list[dict[str, Any]]:
+    def through(
+        self, stat_prefix: str, address: UpstreamAddress
+    ) -> list[dict[str, Any]]:
         """Return the filters that forward a connection to an address."""
         to = {
             "object_key": "envoy.network.transport_socket.original_dst_address",

@@ -15,7 +15,7 @@ from leyden.errors import SetupError
 from leyden.nodes.gateway.filters import LIMITS
 
 BYTES: Final = 16
-PLACE: Final = b"leyden hash key!"  # where the compiled filter has room for it
+PLACEHOLDER: Final = b"leyden hash key!"  # where the compiled filter has room for it
 _FILE: Final = "limits.key"
 
 
@@ -44,5 +44,5 @@ def with_key(key: bytes) -> bytes:
     if len(key) != BYTES:
         raise SetupError(f"{_FILE}: must have {BYTES} bytes; delete it, for a new one")
     compiled = files(__package__).joinpath(LIMITS).read_bytes()
-    before, after = compiled.split(PLACE)
+    before, after = compiled.split(PLACEHOLDER)
     return before + key + after

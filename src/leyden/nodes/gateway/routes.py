@@ -34,7 +34,7 @@ class Listener(StrEnum):
     GRPC = auto()
 
 
-class Address(NamedTuple):
+class UpstreamAddress(NamedTuple):
     """The address of an lnd: an IP, never a name that could be repointed."""
 
     host: str
@@ -50,7 +50,7 @@ class PeerPort(Struct, frozen=True):
     """A public port of one node: its peers connect without TLS, so without a name."""
 
     port: int
-    to: Address
+    to: UpstreamAddress
 
     def listener(self, node_id: str) -> str:
         """Return the listener's name, which contains port and node id."""
@@ -65,8 +65,8 @@ class Route(Struct, frozen=True, kw_only=True):
     whitelist: tuple[
         str, ...
     ]  # canonical, see nodes/rules/whitelist.py; empty is nobody
-    rest: Address | None  # None: switched off
-    grpc: Address | None
+    rest: UpstreamAddress | None  # None: switched off
+    grpc: UpstreamAddress | None
     peers: PeerPort | None = None  # None: no peer may connect
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class Route(Struct, frozen=True, kw_only=True):
         if self.peers is not None:
             _check_port(self.peers.port)
 
-    def to(self, listener: Listener) -> Address | None:
+    def to(self, listener: Listener) -> UpstreamAddress | None:
         """Return the address that a listener leads to."""
         return self.rest if listener is Listener.REST else self.grpc
 
@@ -95,7 +95,7 @@ class FilterChain(Struct, frozen=True, kw_only=True):
     label: str  # which one of the node's; stays the same while its sources do
     names: tuple[str, ...]
     sources: tuple[str, ...]
-    to: Address
+    to: UpstreamAddress
 
 
 def filter_chains(route: Route, listener: Listener) -> tuple[FilterChain, ...]:

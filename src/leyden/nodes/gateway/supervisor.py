@@ -86,7 +86,7 @@ class Supervisor:
         self._files, connections = file_limits(
             bootstrap.connections, workers, at_most=hard
         )
-        self._told = replace(bootstrap, connections=connections)
+        self._bootstrap = replace(bootstrap, connections=connections)
         self.admin = Admin(folder)
 
     @cached_property
@@ -94,7 +94,7 @@ class Supervisor:
         """What it is started with: made at first use, as it makes the folder's key."""
         limits = hash_key.with_key(hash_key.load_or_create(self._folder))
         digest = hashlib.sha256(limits).hexdigest()
-        bootstrap = replace(self._told, limits_digest=digest).render()
+        bootstrap = replace(self._bootstrap, limits_digest=digest).render()
         name = f"bootstrap-{hashlib.sha256(bootstrap).hexdigest()[:16]}.json"
         return _Start(
             limits=limits,
@@ -103,12 +103,12 @@ class Supervisor:
             flags=flags(Path(name), workers=self._workers),
         )
 
-    def find(self) -> processes.Identity | None:
+    def find(self) -> processes.ProcessIdentity | None:
         """Return the Envoy that runs here, if it is the wanted one."""
         found = processes.holder(self._folder / "claim")
         return found if found is not None and self._wanted(found) else None
 
-    async def start(self) -> processes.Identity:
+    async def start(self) -> processes.ProcessIdentity:
         """Ensure that the wanted Envoy runs and listens; return its identity.
 
         1. Adopt the one that runs here, if it is the wanted one.
@@ -130,7 +130,7 @@ class Supervisor:
         _raise_priority(found)
         return found
 
-    async def _started(self) -> processes.Identity:
+    async def _started(self) -> processes.ProcessIdentity:
         other = processes.holder(self._folder / "claim")
         if other is not None:
             log.info("replacing the gateway with a newer one", extra={"pid": other.pid})
@@ -141,7 +141,7 @@ class Supervisor:
             log=self._folder / "envoy.log",
             claim=self._folder / "claim",
             cwd=self._folder,
-            limits=processes.Limits(open_files=self._files),
+            limits=processes.ResourceLimits(open_files=self._files),
         )
         log.info("the gateway was started", extra={"pid": found.pid})
         return found
@@ -179,7 +179,7 @@ class Supervisor:
         if found is not None:
             await processes.stop(found, grace_s=grace_s)
 
-    def _wanted(self, found: processes.Identity) -> bool:
+    def _wanted(self, found: processes.ProcessIdentity) -> bool:
         try:
             line = Path(f"/proc/{found.pid}/cmdline").read_bytes()
         except (FileNotFoundError, ProcessLookupError):
@@ -206,7 +206,7 @@ class Supervisor:
         listening = await self.admin.listeners()
         return [f"gateway_{each}_port" for each in Listener if each not in listening]
 
-    async def _ready(self, envoy: processes.Identity) -> None:
+    async def _ready(self, envoy: processes.ProcessIdentity) -> None:
         async with asyncio.timeout(self._ready_s):
             while processes.alive(envoy):
                 with contextlib.suppress(Silent):
@@ -225,7 +225,7 @@ class Supervisor:
         raise SetupError(f"the gateway ended; see {self._folder / 'envoy.log'}")
 
 
-def _raise_priority(envoy: processes.Identity) -> None:
+def _raise_priority(envoy: processes.ProcessIdentity) -> None:
     """Raise Envoy's priority if we are root: it closes connections that lost access.
 
     With 1,000 nodes an update takes 0.7 s of processor. On a machine where ten other

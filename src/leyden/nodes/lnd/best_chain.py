@@ -21,7 +21,7 @@ from leyden.values import Struct
 BLOCK_HASH: Final = "/v2/chainkit/blockhash"
 BLOCK: Final = "/v2/chainkit/block"
 _AT_ONCE: Final = 16
-_MOST_CACHED: Final = 1_000
+_MAX_CACHED: Final = 1_000
 
 
 class Confirmation(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Confirmation(Struct, frozen=True):
     block_hash: str
 
 
-class Caller(Protocol):
+class LndCaller(Protocol):
     """A client of an lnd."""
 
     async def call(self, method: str, path: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Caller(Protocol):
 class BestChain:
     """The chain that an lnd's backend considers the best one now."""
 
-    def __init__(self, lnd: Caller) -> None:
+    def __init__(self, lnd: LndCaller) -> None:
         self._lnd = lnd
         self._known: dict[int, str] = {}  # hashes by height
         # Whether a block contains a transaction, by block hash and transaction id.
@@ -99,7 +99,7 @@ class BestChain:
             response = await self._lnd.call("GET", f"{BLOCK}?block_hash={name}")
             raw = base64.b64decode(response["raw_block"])
             contains = await asyncio.to_thread(lambda: txid in transaction_ids(raw))
-            if len(self._contains) >= _MOST_CACHED:
+            if len(self._contains) >= _MAX_CACHED:
                 self._contains.clear()
             self._contains[key] = contains
         return self._contains[key]

@@ -19,7 +19,7 @@ class Chain(StrEnum):
     REGTEST = "regtest"
 
 
-class Btcd(Struct, frozen=True, kw_only=True):
+class BtcdBackend(Struct, frozen=True, kw_only=True):
     """A btcd of the installation."""
 
     host: str
@@ -102,7 +102,7 @@ class Neutrino(Struct, frozen=True, kw_only=True):
             yield "fee.url", self.fee_url
 
 
-Backend = Btcd | Bitcoind | Neutrino
+Backend = BtcdBackend | Bitcoind | Neutrino
 
 
 def check_backend(chain: Chain, backend: Backend) -> None:

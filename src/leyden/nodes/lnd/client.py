@@ -18,19 +18,19 @@ import aiohttp
 from leyden.base.aiohttp_connector import Connector, why
 from leyden.lnd import rest
 from leyden.lnd.rest import CALL_S, CONNECT_S, NODE, Errors
-from leyden.nodes.lnd.states import Address
+from leyden.nodes.lnd.states import TlsAddress
 
 # The graph of mainnet is some 60 MiB; we request nothing that is nearly as large.
 _LONGEST_LINE: Final = 16 << 20
 
 
-class Lnd:
+class LndClient:
     """A client for one lnd."""
 
     def __init__(
         self,
         session: aiohttp.ClientSession,
-        address: Address,
+        address: TlsAddress,
         tls: ssl.SSLContext,
         *,
         errors: Errors = NODE,
@@ -136,8 +136,8 @@ def session() -> aiohttp.ClientSession:
 
 @asynccontextmanager
 async def connect(
-    address: Address, tls: ssl.SSLContext, *, errors: Errors = NODE
-) -> AsyncIterator[Lnd]:
+    address: TlsAddress, tls: ssl.SSLContext, *, errors: Errors = NODE
+) -> AsyncIterator[LndClient]:
     """Open connections to an lnd for the block."""
     async with session() as connections:
-        yield Lnd(connections, address, tls, errors=errors)
+        yield LndClient(connections, address, tls, errors=errors)

@@ -20,7 +20,7 @@ _HEAD = f"; Overwritten at every start: edit the node's settings instead.\n{_SEC
 _KEY = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
 # Control characters, line and paragraph separators, and lone surrogates.
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 # The white space that Go's strings.TrimSpace removes.
 _BLANKS = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
@@ -35,7 +35,7 @@ def write(lines: Iterable[tuple[str, str]]) -> bytes:
 
 def read(content: bytes) -> Lines:
     """Parse options as lnd does; raise Malformed for anything but plain options."""
-    if len(content) > _MOST_BYTES:
+    if len(content) > _MAX_BYTES:
         raise Malformed("lnd.conf: the file is too large")
     try:
         text = content.decode()

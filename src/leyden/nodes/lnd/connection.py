@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from leyden.base.files import unreadable
 from leyden.errors import Away
 from leyden.lnd.rest import CALL_S, CONNECT_S, Errors
-from leyden.nodes.lnd.states import Address
+from leyden.nodes.lnd.states import TlsAddress
 from leyden.values import Struct
 
 if TYPE_CHECKING:
     import aiohttp
 
-    from leyden.nodes.lnd.client import Lnd
+    from leyden.nodes.lnd.client import LndClient
 
 
-class Access(Struct, frozen=True, kw_only=True):
+class LndAccess(Struct, frozen=True, kw_only=True):
     """The address and credentials of an lnd; the files are read at each use."""
 
     host: str
@@ -32,7 +32,7 @@ class Access(Struct, frozen=True, kw_only=True):
     )
 
 
-class Connection:
+class LndConnection:
     """A client for an lnd that may start later, or renew its certificate.
 
     If lnd does not respond, the next call reads its certificate again, which may have
@@ -40,13 +40,13 @@ class Connection:
     """
 
     def __init__(
-        self, access: Access, errors: Errors, *, connect_s: float = CONNECT_S
+        self, access: LndAccess, errors: Errors, *, connect_s: float = CONNECT_S
     ) -> None:
         self._access = access
         self._connect_s = connect_s
         self._errors = errors
         self._session: aiohttp.ClientSession | None = None
-        self._lnd: Lnd | None = None
+        self._lnd: LndClient | None = None
 
     async def call(
         self,
@@ -87,7 +87,7 @@ class Connection:
             await self._session.close()
             self._session = None
 
-    async def _connected(self) -> "tuple[Lnd, str]":
+    async def _connected(self) -> "tuple[LndClient, str]":
         try:
             macaroon = self._read_macaroon()
             if self._lnd is None:
@@ -106,7 +106,7 @@ class Connection:
                 return ""
             raise
 
-    async def _connect(self) -> "Lnd":
+    async def _connect(self) -> "LndClient":
         # At the first call and in a thread: the import takes a tenth of a second.
         client = await asyncio.to_thread(
             importlib.import_module, "leyden.nodes.lnd.client"
@@ -117,8 +117,8 @@ class Connection:
         )
         if self._session is None:
             self._session = client.session()
-        address = Address(host=access.host, port=access.port, name=access.host)
-        lnd: Lnd = client.Lnd(
+        address = TlsAddress(host=access.host, port=access.port, name=access.host)
+        lnd: LndClient = client.Lnd(
             self._session,
             address,
             tls,

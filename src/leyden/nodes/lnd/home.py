@@ -39,7 +39,7 @@ class Tls(Struct, frozen=True, kw_only=True):
     __repr__ = hiding("key_pem")
 
 
-class Owner(Struct, frozen=True):
+class FileOwner(Struct, frozen=True):
     """The user who owns the files, if each node has its own user."""
 
     uid: int
@@ -125,7 +125,7 @@ def write(
     options: Options,
     *,
     tls: Tls,
-    owner: Owner | None = None,
+    owner: FileOwner | None = None,
 ) -> None:
     """Prepare the folder for lnd's start; a second call changes nothing.
 
@@ -150,7 +150,7 @@ def write(
 
 
 @contextlib.contextmanager
-def _opened(home: Path, owner: Owner | None) -> Iterator[int]:
+def _opened(home: Path, owner: FileOwner | None) -> Iterator[int]:
     """Open the folder, created if missing, for its owner only."""
     with contextlib.suppress(FileExistsError):
         home.mkdir(mode=_FOLDER_MODE)
@@ -164,7 +164,7 @@ def _opened(home: Path, owner: Owner | None) -> Iterator[int]:
         yield folder
 
 
-def _hand_over(folder: int, before: int, owner: Owner) -> None:
+def _hand_over(folder: int, before: int, owner: FileOwner) -> None:
     """Change the owner of the folder's content, then of the folder itself.
 
     In this order an interrupted run is repeated in full. Only the old owner's
@@ -187,7 +187,7 @@ def _open_folder(home: Path) -> Iterator[int]:
         os.close(folder)
 
 
-def _put(folder: int, name: str, content: bytes, owner: Owner | None) -> None:
+def _put(folder: int, name: str, content: bytes, owner: FileOwner | None) -> None:
     """Replace a file atomically, with mode and owner from the first byte."""
     with files.draft_in(folder, name, mode=files.PRIVATE, lasting=False) as file:
         if owner is not None:

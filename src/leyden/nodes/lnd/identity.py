@@ -27,7 +27,7 @@ _LEAF: Final = struct.Struct("<IIII")  # flags, offset, lengths of key and value
 _BUCKET: Final = struct.Struct("<QQ")  # root page, sequence number
 _IS_BRANCH, _IS_LEAF = 0x01, 0x02
 _PAGE_SIZES: Final = frozenset(2**power for power in range(9, 17))
-_MOST_PAGES: Final = 64  # overflow pages of a page, and levels of the tree
+_MAX_PAGES: Final = 64  # overflow pages of a page, and levels of the tree
 
 _NODES: Final = b"graph-node"
 _OWN: Final = b"source"
@@ -89,12 +89,12 @@ class _Database:
         at = number * self._size
         header = os.pread(self._file, _HEADER.size, at)
         more = _HEADER.unpack(header)[3]
-        if more > _MOST_PAGES:
+        if more > _MAX_PAGES:
             raise _NoFile
         return os.pread(self._file, (more + 1) * self._size, at)
 
     def _find(self, page: bytes, key: bytes) -> bytes:
-        for _ in range(_MOST_PAGES):
+        for _ in range(_MAX_PAGES):
             _, flags, count, _ = _HEADER.unpack_from(page)
             if flags & _IS_LEAF:
                 for name, value in _leaves(page, count):

@@ -12,7 +12,7 @@ from leyden.nodes.rules import remote_signers
 from leyden.nodes.rules.node_settings import NodeSettings
 from leyden.nodes.rules.versions import Version
 from leyden.schemas.node_settings import TABLE
-from leyden.schemas.settings import Kind, Setting
+from leyden.schemas.settings import Setting, SettingKind
 from leyden.values import Struct
 
 FILES: Final = frozenset(each.file for each in TABLE.values() if each.file)
@@ -66,9 +66,9 @@ def files(settings: NodeSettings) -> dict[str, bytes]:
     }
 
 
-_CONTENT: Final[Mapping[Kind, Callable[..., bytes]]] = {
-    Kind.MACAROON: remote_signers.macaroon_bytes,
-    Kind.CERTIFICATE: remote_signers.certificate_pem,
+_CONTENT: Final[Mapping[SettingKind, Callable[..., bytes]]] = {
+    SettingKind.MACAROON: remote_signers.macaroon_bytes,
+    SettingKind.CERTIFICATE: remote_signers.certificate_pem,
 }
 
 
@@ -79,10 +79,10 @@ def _is_passed_on(setting: Setting, settings: NodeSettings) -> bool:
 
 
 def _format(setting: Setting, value: object, home: Path) -> str:
-    if setting.kind is Kind.SWITCH:
+    if setting.kind is SettingKind.SWITCH:
         return "true" if value else "false"
     if setting.file:
         return str(home / setting.file) if value else ""
-    if setting.kind is Kind.HOST:
+    if setting.kind is SettingKind.HOST:
         return remote_signers.check_host(str(value), field=setting.lnd)
     return str(value)

@@ -56,7 +56,7 @@ class LogLine(Struct, frozen=True):
 
 
 def matching(
-    lines: Sequence[str], *, level: Level, contains: str, most: int
+    lines: Sequence[str], *, level: Level, contains: str, limit: int
 ) -> list[LogLine]:
     """Return the last lines of at least this level that contain the text.
 
@@ -74,13 +74,13 @@ def matching(
             continue
         if own >= level:
             found += [LogLine(own, each) for each in below]
-            if len(found) >= most:
+            if len(found) >= limit:
                 break
         below.clear()
     else:
         if level <= Level.INF:  # the level of these is unknown
             found += [LogLine(Level.INF, each) for each in below]
-    return found[:most][::-1]
+    return found[:limit][::-1]
 
 
 def _level(text: str) -> Level | None:
@@ -91,11 +91,11 @@ def _level(text: str) -> Level | None:
 
 def last_height(content: bytes) -> int | None:
     """Return the height of the last block in whole lines of lnd's log."""
-    place = max(content.rfind(each) for each in _TELLTALES)
-    if place < 0:
+    found_at = max(content.rfind(each) for each in _TELLTALES)
+    if found_at < 0:
         return None
-    start = content.rfind(b"\n", 0, place) + 1
-    end = content.find(b"\n", place)
+    start = content.rfind(b"\n", 0, found_at) + 1
+    end = content.find(b"\n", found_at)
     match = _BLOCK.fullmatch(content, start, end if end >= 0 else len(content))
     return int(match[1] or match[2]) if match else None
 

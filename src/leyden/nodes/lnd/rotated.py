@@ -22,7 +22,7 @@ UNREADABLE: Final = (OSError, EOFError, zlib.error)
 Rotated = dict[int, Path]  # by their numbers
 
 
-class Part(Struct, kw_only=True):
+class FilePart(Struct, kw_only=True):
     """A rotated file, from its first unread byte."""
 
     file: BufferedIOBase
@@ -56,7 +56,7 @@ def newest(old: Rotated) -> int:
 
 def unread(
     old: Rotated, stack: ExitStack, *, since: int, offset: int, head: bytes
-) -> tuple[list[Part], bool]:
+) -> tuple[list[FilePart], bool]:
     """Open files newer than `since`; return them, and whether none is missing.
 
     If a file begins with `head`, its first `offset` bytes were already read.
@@ -78,7 +78,7 @@ def unread(
     return parts, complete
 
 
-def _part(path: Path, stack: ExitStack) -> Part:
+def _part(path: Path, stack: ExitStack) -> FilePart:
     try:
         raw = stack.enter_context(open_theirs(path))
     except FileNotFoundError:  # compressed since it was listed
@@ -87,9 +87,9 @@ def _part(path: Path, stack: ExitStack) -> Part:
     size = raw.seek(0, os.SEEK_END)
     if path.suffix != ".gz":
         raw.seek(0)
-        return Part(file=raw, start=0, size=size)
+        return FilePart(file=raw, start=0, size=size)
     raw.seek(max(0, size - 4))
     size = int.from_bytes(raw.read(4), "little")  # gzip's field of the original size
     raw.seek(0)
     packed = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb"))
-    return Part(file=packed, start=0, size=size)
+    return FilePart(file=packed, start=0, size=size)

@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 
 _LONGEST_RESPONSE: Final = 16 * 1024
 _END_OF_HEADERS: Final = b"\r\n\r\n"
@@ -23,7 +23,7 @@ class StateLines:
         self._line = b""
         self._in_body = False
 
-    def feed(self, data: bytes) -> list[State]:
+    def feed(self, data: bytes) -> list[LndState]:
         """Parse more data; return the states it completes, oldest first."""
         self._buffer += data
         if not self._in_body and not self._read_headers():
@@ -69,8 +69,8 @@ class StateLines:
         return chunk
 
 
-def _state(line: bytes) -> State:
+def _state(line: bytes) -> LndState:
     try:
-        return State(json.loads(line)["result"]["state"])
+        return LndState(json.loads(line)["result"]["state"])
     except (ValueError, KeyError, TypeError):
         raise NotAStream("a line is not a state") from None

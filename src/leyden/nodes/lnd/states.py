@@ -20,7 +20,7 @@ from functools import partial
 from typing import Final, cast
 
 from leyden.nodes.lnd.state_lines import NotAStream, StateLines
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from leyden.values import Struct
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ _KEPT_ALIVE: Final = (
 )
 
 
-class Address(Struct, frozen=True):
+class TlsAddress(Struct, frozen=True):
     """The address of an lnd, and the name in its certificate."""
 
     host: str  # an IP address, which needs no DNS
@@ -55,7 +55,7 @@ class Address(Struct, frozen=True):
     name: str
 
 
-class Watch(asyncio.Protocol):
+class StatesWatch(asyncio.Protocol):
     """A watch of one lnd: connects, listens, and reconnects after a disconnect."""
 
     __slots__ = (
@@ -74,9 +74,9 @@ class Watch(asyncio.Protocol):
 
     def __init__(
         self,
-        address: Address,
+        address: TlsAddress,
         tls: ssl.SSLContext,
-        report: Callable[[State], None],
+        report: Callable[[LndState], None],
         *,
         opens_after_s: float = 0.0,
         turns: AbstractAsyncContextManager[object] | None = None,

@@ -19,14 +19,21 @@ from typing import Final
 
 from leyden.nodes.lnd.home import open_theirs
 from leyden.nodes.lnd.log import last_height, out_of_order
-from leyden.nodes.lnd.rotated import UNREADABLE, Part, Rotated, newest, rotated, unread
+from leyden.nodes.lnd.rotated import (
+    UNREADABLE,
+    FilePart,
+    Rotated,
+    newest,
+    rotated,
+    unread,
+)
 from leyden.nodes.rules.log_positions import LogPosition
 from leyden.values import Struct, replace
 
-MOST_BYTES: Final = 1 << 20  # in a quick read, and in one piece
-MOST_BEHIND: Final = 16 << 20  # the most to read of a backlog
+MAX_BYTES: Final = 1 << 20  # in a quick read, and in one piece
+MAX_BEHIND: Final = 16 << 20  # the most to read of a backlog
 _TAIL_BYTES: Final = 1 << 16  # the part of a log that is searched for its last height
-_MOST_COMPLAINTS: Final = 100  # one is announced; this limits memory
+_MAX_COMPLAINTS: Final = 100  # one is announced; this limits memory
 _HEAD: Final = 32
 _INODE: Final = (1 << 63) - 1  # what databases store; some file systems use 64 bits
 _TRIES: Final = 3  # each fails if the log is rotated at that moment
@@ -53,7 +60,7 @@ def read_new(path: str, position: LogPosition) -> NewLines | None:
         return None
     if position.offset < 0:
         return _from_the_end(path)
-    if same and 0 < stat.st_size - position.offset <= MOST_BYTES:
+    if same and 0 < stat.st_size - position.offset <= MAX_BYTES:
         return _read_on(path, position)
     return NewLines(position=position, behind=True)
 
@@ -102,7 +109,7 @@ def _read_on(path: str, position: LogPosition) -> NewLines:
         with open_theirs(path) as log:
             if not _is_file_of(log, position):
                 return NewLines(position=position, behind=True)
-            end = findings.read(log, position.offset, position.offset + MOST_BYTES)
+            end = findings.read(log, position.offset, position.offset + MAX_BYTES)
             return findings.result(log, end, position.rotated)
     except OSError:
         return NewLines(position=position)
@@ -135,13 +142,13 @@ class _Findings:
         """
         file.seek(start)
         at, left = start, b""
-        while at < until and (more := file.read(min(MOST_BYTES, until - at))):
+        while at < until and (more := file.read(min(MAX_BYTES, until - at))):
             at += len(more)
             if cut:
                 cut, more = False, more[more.find(b"\n") + 1 :]
             content = left + more
             end = content.rfind(b"\n") + 1
-            if end == 0 and len(content) >= MOST_BYTES:
+            if end == 0 and len(content) >= MAX_BYTES:
                 end = len(content)  # no relevant line is that long
             self._take(content[:end])
             left = content[end:]
@@ -160,13 +167,13 @@ class _Findings:
     def _take(self, content: bytes) -> None:
         self.height = last_height(content) or self.height
         self.complaints += out_of_order(content)[
-            : _MOST_COMPLAINTS - len(self.complaints)
+            : _MAX_COMPLAINTS - len(self.complaints)
         ]
 
 
 def _caught_up(log: BufferedIOBase, old: Rotated, position: LogPosition) -> NewLines:
     size = os.fstat(log.fileno()).st_size
-    start, parts, complete = position.offset, list[Part](), True
+    start, parts, complete = position.offset, list[FilePart](), True
     findings = _Findings()
     with ExitStack() as stack:
         if not _is_file_of(log, position):
@@ -178,7 +185,7 @@ def _caught_up(log: BufferedIOBase, old: Rotated, position: LogPosition) -> NewL
                 head=position.head,
             )
             start = 0
-        too_many = sum(part.left for part in parts) + size - start - MOST_BEHIND
+        too_many = sum(part.left for part in parts) + size - start - MAX_BEHIND
         complete = complete and too_many <= 0
         for part in parts:
             passed = min(max(too_many, 0), part.left)

@@ -6,7 +6,7 @@ from leyden.nodes.rules.onions import Onion
 from leyden.values import Struct
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class TorState(Struct, frozen=True, kw_only=True):
     """Tor's onion services, and whether Tor is connected."""
 
     hosts: frozenset[str]  # of all detached services, including those of others
@@ -17,7 +17,7 @@ class Standing(Struct, frozen=True, kw_only=True):
 class Tor(Protocol):
     """A Tor that the operator runs. Every call may raise TorAway, and be repeated."""
 
-    async def status(self) -> Standing:
+    async def status(self) -> TorState:
         """Return Tor's services and its state."""
         ...
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Final
 
 from leyden.errors import TorAway
-from leyden.nodes.onions.base import Standing
-from leyden.nodes.onions.wire import Answer, Connection, connect
+from leyden.nodes.onions.base import TorState
+from leyden.nodes.onions.wire import TorConnection, TorReply, connect
 from leyden.nodes.rules.onions import PORT, Onion, expanded, is_host
 from leyden.values import Struct, hiding
 
@@ -43,7 +43,7 @@ _VERSION = re.compile(r'VERSION Tor="([0-9a-z. ()-]{1,80})".*')
 class ControlPort(Struct, frozen=True, kw_only=True):
     """A control port, and how to be let in."""
 
-    place: str  # HOST:PORT, or unix:PATH
+    address: str  # HOST:PORT, or unix:PATH
     password: str = ""
     cookie_file: Path | None = None
     deadline_s: float = _DEADLINE_S
@@ -56,7 +56,7 @@ class TorControl:
 
     def __init__(self, port: ControlPort) -> None:
         self.port = port
-        self._open: tuple[Connection, str] | None = None  # and Tor's version
+        self._open: tuple[TorConnection, str] | None = None  # and Tor's version
         self._turn = asyncio.Lock()
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class TorControl:
             self._open[0].close()
             self._open = None
 
-    async def status(self) -> Standing:
+    async def status(self) -> TorState:
         """Return what Tor has."""
         async with self._let_in() as (connection, version):
             found = await connection.ask("GETINFO onions/detached")
@@ -75,7 +75,7 @@ class TorControl:
         hosts = frozenset(each + _SUFFIX for each in found.values("onions/detached"))
         if not all(map(is_host, hosts)):
             raise self._away("says something else than which onion services it has")
-        return Standing(
+        return TorState(
             hosts=hosts,
             connected=circuits.values("status/circuit-established") == ("1",),
             version=version,
@@ -103,7 +103,7 @@ class TorControl:
             raise self._away(f"does not end an onion service ({answer.code})")
 
     @asynccontextmanager
-    async def _let_in(self) -> AsyncIterator[tuple[Connection, str]]:
+    async def _let_in(self) -> AsyncIterator[tuple[TorConnection, str]]:
         """Take our turn with the connection, for the block; yield Tor's version too."""
         async with self._turn:
             answered = False
@@ -120,8 +120,8 @@ class TorControl:
                 if not answered:  # the next response could belong to another request
                     self.close()
 
-    async def _opened(self) -> tuple[Connection, str]:
-        connection = await connect(self.port.place)
+    async def _opened(self) -> tuple[TorConnection, str]:
+        connection = await connect(self.port.address)
         try:
             methods, version = self._offer(await connection.ask("PROTOCOLINFO 1"))
             proof = await self._proof(connection, methods)
@@ -141,7 +141,7 @@ class TorControl:
                 return self._away("does not respond in time")
         return self._away(_why(error))
 
-    def _offer(self, answer: Answer) -> tuple[set[str], str]:
+    def _offer(self, answer: TorReply) -> tuple[set[str], str]:
         """Return how Tor lets in, and its version."""
         methods = [_METHODS.fullmatch(line) for line in answer.lines]
         versions = [_VERSION.fullmatch(line) for line in answer.lines]
@@ -151,7 +151,7 @@ class TorControl:
         version = next((each[1] for each in versions if each), "of unknown version")
         return set(found[0]), version
 
-    async def _proof(self, connection: Connection, methods: set[str]) -> str:
+    async def _proof(self, connection: TorConnection, methods: set[str]) -> str:
         if self.port.password and "HASHEDPASSWORD" in methods:
             return self.port.password.encode().hex()
         if self.port.cookie_file is not None and "SAFECOOKIE" in methods:
@@ -164,7 +164,7 @@ class TorControl:
             raise TorAway("tor_cookie_file: must be set, since Tor asks for its cookie")
         raise self._away("lets nobody in by a password or a cookie")
 
-    async def _cookie_proof(self, connection: Connection, file: Path) -> str:
+    async def _cookie_proof(self, connection: TorConnection, file: Path) -> str:
         try:
             cookie = await asyncio.to_thread(_read, file)
         except OSError as error:
@@ -188,7 +188,7 @@ class TorControl:
             raise TorAway(f"tor_cookie_file: {file} is not the cookie of this Tor")
         return hmac.digest(_TO_TOR, both, "sha256").hex()
 
-    def _check(self, answer: Answer) -> None:
+    def _check(self, answer: TorReply) -> None:
         if answer.well:
             return
         if answer.code == _NOT_LET_IN and self.port.password:
@@ -196,7 +196,7 @@ class TorControl:
         raise TorAway(f"does not let us in ({answer.code})")
 
     def _away(self, what: str) -> TorAway:
-        return TorAway(f"tor_control: {self.port.place}: {what}")
+        return TorAway(f"tor_control: {self.port.address}: {what}")
 
 
 def _read(file: Path) -> bytes:

@@ -12,13 +12,13 @@ from leyden.errors import TorAway
 from leyden.values import Struct
 
 # A service takes a line of 58 bytes; Tor is slow long before it has so many.
-_MOST_LINES: Final = 20_000
+_MAX_LINES: Final = 20_000
 _LONGEST_LINE: Final = 4_096
 _CODE_DIGITS: Final = 3
 OK: Final = 250
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class TorReply(Struct, frozen=True, kw_only=True):
     """What Tor answered: a code, and lines without it."""
 
     code: int
@@ -38,7 +38,7 @@ class Answer(Struct, frozen=True, kw_only=True):
         return ()
 
 
-class Connection:
+class TorConnection:
     """A connection to a control port."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Connection:
         """Hang up, without waiting for the other side."""
         self._writer.close()
 
-    async def ask(self, command: str) -> Answer:
+    async def ask(self, command: str) -> TorReply:
         """Send one line; return the answer, or raise TorAway if that is none."""
         self._writer.write(command.encode("ascii") + b"\r\n")
         await self._writer.drain()
@@ -65,7 +65,7 @@ class Connection:
             code, kind, text = _parsed(await self._line())
             lines.append(text)
             if kind == " ":
-                return Answer(code=code, lines=tuple(lines))
+                return TorReply(code=code, lines=tuple(lines))
             while kind == "+" and (data := await self._line()) != ".":
                 lines.append(data)
                 _check_number(lines)
@@ -84,17 +84,17 @@ class Connection:
             raise _other() from None
 
 
-async def connect(place: str) -> Connection:
+async def connect(address: str) -> TorConnection:
     """Connect to HOST:PORT or unix:PATH; raise OSError."""
-    if place.startswith("unix:"):
-        path = place.removeprefix("unix:")  # which may have a colon, too
+    if address.startswith("unix:"):
+        path = address.removeprefix("unix:")  # which may have a colon, too
         opened = await asyncio.open_unix_connection(path, limit=_LONGEST_LINE)
     else:
-        host, _, port = place.rpartition(":")
+        host, _, port = address.rpartition(":")
         opened = await asyncio.open_connection(
             host.strip("[]"), int(port), limit=_LONGEST_LINE
         )
-    return Connection(*opened)
+    return TorConnection(*opened)
 
 
 def _parsed(line: str) -> tuple[int, str, str]:
@@ -105,7 +105,7 @@ def _parsed(line: str) -> tuple[int, str, str]:
 
 
 def _check_number(lines: list[str]) -> None:
-    if len(lines) > _MOST_LINES:
+    if len(lines) > _MAX_LINES:
         raise _other()
 
 

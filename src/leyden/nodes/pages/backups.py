@@ -13,11 +13,11 @@ from leyden.nodes.rows.backups import ChannelBackup
 async def show(visit: Visit) -> Response:
     """Show which backups are stored, without their contents."""
     fleet = fleet_of(visit)
-    there = await views.get(fleet, *which(visit))
+    view = await views.get(fleet, *which(visit))
     return node.render(
         visit,
         "nodes/backups.html",
-        there,
+        view,
         seed=await backups.has_seed(fleet, *which(visit)),
         macaroons=await backups.macaroons(fleet, *which(visit)),
         channels=await _channels(visit),
@@ -27,14 +27,14 @@ async def show(visit: Visit) -> Response:
 
 async def channels(visit: Visit) -> Response:
     """Send lnd's channel backup as the file that lnd reads."""
-    there = await views.get(fleet_of(visit), *which(visit))
-    kept = await backups.channels(fleet_of(visit), *which(visit))
+    view = await views.get(fleet_of(visit), *which(visit))
+    stored = await backups.channels(fleet_of(visit), *which(visit))
     return Response(
-        kept.content,
+        stored.content,
         media_type="application/octet-stream",
         headers={
             "content-disposition": "attachment; "
-            f'filename="{there.api_endpoint}.channel.backup"'
+            f'filename="{view.api_endpoint}.channel.backup"'
         },
     )
 

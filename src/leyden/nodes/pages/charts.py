@@ -10,15 +10,15 @@ from itertools import pairwise
 from typing import Final
 
 from leyden.base.rules import units
-from leyden.nodes.samples import EVERY, Sample
+from leyden.nodes.samples import SAMPLE_INTERVAL, Sample
 from leyden.values import Struct
 
 _WIDTH: Final = 100
 _HEIGHT: Final = 30
 _STEPS: Final = tuple(timedelta(minutes=each) for each in (1, 2, 5, 10, 15, 30))
-_MOST_TICKS: Final = 5
+_MAX_TICKS: Final = 5
 _EDGE: Final = 0.06  # words in the middle of a tick there would leave the chart
-_GAP: Final = 3 * EVERY  # the node was down: no line is drawn over that
+_GAP: Final = 3 * SAMPLE_INTERVAL  # the node was down: no line is drawn over that
 
 Values = Sequence[int | None]
 
@@ -87,15 +87,15 @@ def _bytes(
     name: str, values: Values, times: Sequence[datetime], *, per: str = ""
 ) -> Chart | None:
     """Draw bytes; nothing where none are known."""
-    most = max((each for each in values if each is not None), default=None)
-    if most is None:
+    highest = max((each for each in values if each is not None), default=None)
+    if highest is None:
         return None
     return _chart(
         name,
         f"bytes{per}",
         values,
         times,
-        note=f"at most {units.size(most)}{per}",
+        note=f"at most {units.size(highest)}{per}",
         shown=lambda value: units.size(value) + per,
         bottom=0,
     )
@@ -106,15 +106,15 @@ def _processor(
 ) -> Chart | None:
     """Draw the use of processors in thousandths of one; nothing if it is not known."""
     values = [None if each is None else round(each * 1000) for each in cores]
-    most = max((each for each in values if each is not None), default=None)
-    if most is None:
+    highest = max((each for each in values if each is not None), default=None)
+    if highest is None:
         return None
     return _chart(
         "Processor",
         "cores",
         values,
         times,
-        note=f"at most {units.cores(most / 1000)}",
+        note=f"at most {units.cores(highest / 1000)}",
         shown=lambda value: units.cores(value / 1000),
         bottom=0,
     )
@@ -160,14 +160,14 @@ def _chart(
 
 
 def _path(values: Values, times: Sequence[datetime], *, bottom: int) -> str:
-    most = max(each for each in values if each is not None)
-    span = max(most - bottom, 1)
-    whole = max((times[-1] - times[0]).total_seconds(), 1.0)
+    highest = max(each for each in values if each is not None)
+    span = max(highest - bottom, 1)
+    span_s = max((times[-1] - times[0]).total_seconds(), 1.0)
     points, last = [], None
     for value, at in zip(values, times, strict=True):
         if value is None:
             continue
-        x = (at - times[0]).total_seconds() / whole * _WIDTH
+        x = (at - times[0]).total_seconds() / span_s * _WIDTH
         y = _HEIGHT - 1 - (value - bottom) / span * (_HEIGHT - 2)
         goes_on = last is not None and at - last <= _GAP
         points.append(f"{'L' if goes_on else 'M'}{x:.1f} {y:.1f}")
@@ -178,7 +178,7 @@ def _path(values: Values, times: Sequence[datetime], *, bottom: int) -> str:
 def _ticks(first: datetime, last: datetime) -> list[Tick]:
     """Return round times between the two, or the two where none is."""
     span = last - first
-    step = next((each for each in _STEPS if span / each <= _MOST_TICKS), _STEPS[-1])
+    step = next((each for each in _STEPS if span / each <= _MAX_TICKS), _STEPS[-1])
     beginning = datetime.fromtimestamp(0, UTC)
     at = beginning + ((first - beginning) // step + 1) * step
     found = []

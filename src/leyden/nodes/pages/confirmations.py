@@ -43,7 +43,7 @@ def of(
         refused=refused,
         node=node,
         after=after,
-        kept=words.span(rules.data_kept),
+        restorable_for=words.span(rules.data_kept),
         restorable=bool(rules.data_kept),
         **shown,
     )

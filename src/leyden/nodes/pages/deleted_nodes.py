@@ -22,7 +22,7 @@ async def restore(visit: Visit) -> Response:
             organization_id,
             node_id,
             visit.form.text("name") or None,
-            actor=visit.who.actor,
+            actor=visit.user.actor,
             now=visit.now,
         )
     except (Conflict, Malformed) as refused:

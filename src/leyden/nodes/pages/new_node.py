@@ -11,12 +11,12 @@ from leyden.nodes import creation
 from leyden.nodes.creation import NodeParameters
 from leyden.nodes.pages import setting_descriptions
 from leyden.nodes.pages.fleet import fleet_of
-from leyden.nodes.rules.nodes import Network, Type
+from leyden.nodes.rules.nodes import Network, NodeType
 
 
 async def ask(visit: Visit) -> Response:
     """Show the form for a new node, with the visitor's address allowed."""
-    return _asked(
+    return _form(
         visit,
         {
             **setting_descriptions.suggested(
@@ -38,7 +38,7 @@ async def create(visit: Visit) -> Response:
             visit.organization_id,
             _wish(visit),
             key=form.key("once"),
-            actor=visit.who.actor,
+            actor=visit.user.actor,
             now=visit.now,
         )
     except Refused as error:
@@ -46,7 +46,7 @@ async def create(visit: Visit) -> Response:
             name: form.text(name)
             for name in ("name", "network", "type", "version", "whitelist", "once")
         }
-        return _asked(visit, values, wrong=error)
+        return _form(visit, values, wrong=error)
     return redirect(f"{visit.root}/nodes/{made.id}")
 
 
@@ -56,7 +56,7 @@ def _wish(visit: Visit) -> NodeParameters:
     return NodeParameters(
         name=form.text("name"),
         network=_one_of(Network, form.text("network"), "network"),
-        type=_one_of(Type, form.text("type"), "type"),
+        type=_one_of(NodeType, form.text("type"), "type"),
         version=form.text("version") or None,
         settings={
             **settings,
@@ -73,7 +73,7 @@ def _one_of(kind: Any, word: str, name: str) -> Any:
         raise Malformed(f"{name}: must be one of {', '.join(kind)}") from None
 
 
-def _asked(
+def _form(
     visit: Visit, values: dict[str, str], wrong: Refused | None = None
 ) -> Response:
     rules = fleet_of(visit).rules
@@ -84,7 +84,7 @@ def _asked(
         more=more,
         values=values,
         networks=[each for each in Network if each in rules.networks],
-        types=list(Type),
+        types=list(NodeType),
         catalogue=rules.catalogue,
         refused=wrong,
     )

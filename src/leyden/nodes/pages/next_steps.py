@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from leyden.nodes.rules.nodes import DesiredState, Node, Status, reason_of
+from leyden.nodes.rules.nodes import DesiredState, Node, NodeStatus, reason_of
 from leyden.values import Struct, replace
 
 
@@ -62,13 +62,15 @@ _ENDED: Final = NextStep(
     starts=True,
 )
 # An update waits until the wallet is made or open: first things first.
-UPDATED_IN: Final = frozenset({Status.RUNNING, Status.STOPPED, Status.FAILED})
+UPDATED_IN: Final = frozenset(
+    {NodeStatus.RUNNING, NodeStatus.STOPPED, NodeStatus.FAILED}
+)
 # What a list says of a node that needs its owner, and where that leads.
 IN_LISTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        Status.WAITING_INIT: (_INIT.label, _INIT.to),
-        Status.WAITING_UNLOCK: (_LOCKED.label, _LOCKED.to),
-        Status.FAILED: ("View log", "/log"),
+        NodeStatus.WAITING_INIT: (_INIT.label, _INIT.to),
+        NodeStatus.WAITING_UNLOCK: (_LOCKED.label, _LOCKED.to),
+        NodeStatus.FAILED: ("View log", "/log"),
     }
 )
 
@@ -77,17 +79,17 @@ def next_step(node: Node) -> NextStep | None:
     """Return what the node needs next, if it needs its owner at all."""
     reason = reason_of(node.status, node.trouble)
     match node.status:
-        case Status.WAITING_INIT if not node.settings.whitelist:
+        case NodeStatus.WAITING_INIT if not node.settings.whitelist:
             return _UNREACHABLE
-        case Status.WAITING_INIT:
+        case NodeStatus.WAITING_INIT:
             return _INIT if node.settings.rest else _WITHOUT_REST
-        case Status.WAITING_UNLOCK:
+        case NodeStatus.WAITING_UNLOCK:
             return replace(_LOCKED, text=f"{reason} {_LOCKED.text}".lstrip())
-        case Status.STOPPED:
+        case NodeStatus.STOPPED:
             is_wanted = node.wanted is DesiredState.RUNNING
             ended = replace(_ENDED, text=f"{reason} {_ENDED.text}".lstrip())
             return ended if is_wanted else _STOPPED
-        case Status.FAILED:
+        case NodeStatus.FAILED:
             return NextStep(
                 title="This node could not be started.",
                 text=f"{reason} The platform tries again automatically.".lstrip(),

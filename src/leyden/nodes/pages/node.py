@@ -43,7 +43,7 @@ async def show(visit: Visit) -> Response:
     view = await views.view(fleet, *which(visit))
     way = await connecting.connect(fleet, *which(visit))
     node = view.node
-    usage = await fleet.homes.usage(node)
+    usage = await fleet.node_files.usage(node)
     traffic = await fleet.gateway.traffic()
     return render(
         visit,
@@ -99,7 +99,7 @@ async def _command(visit: Visit, action: Action) -> Response:
         fleet_of(visit),
         *which(visit),
         action,
-        actor=visit.who.actor,
+        actor=visit.user.actor,
         now=visit.now,
     )
     return redirect(f"{node_root(visit)}?done={action}")
@@ -111,7 +111,7 @@ async def update(visit: Visit) -> Response:
         fleet_of(visit),
         *which(visit),
         visit.form.text("version") or None,
-        actor=visit.who.actor,
+        actor=visit.user.actor,
         now=visit.now,
     )
     return redirect(f"{node_root(visit)}?done=update")
@@ -131,7 +131,7 @@ async def delete(visit: Visit) -> Response:
         fleet,
         *which(visit),
         Action.DELETE,
-        actor=visit.who.actor,
+        actor=visit.user.actor,
         now=visit.now,
     )
     return redirect(f"{visit.root}/nodes?deleted={node.id}")

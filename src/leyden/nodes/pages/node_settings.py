@@ -8,7 +8,7 @@ from leyden.nodes import commands, views
 from leyden.nodes.pages import confirmations, node, setting_descriptions
 from leyden.nodes.pages.fleet import fleet_of, node_root, which
 from leyden.nodes.rules import whitelist
-from leyden.nodes.rules.nodes import Status
+from leyden.nodes.rules.nodes import NodeStatus
 
 
 async def show(visit: Visit) -> Response:
@@ -23,7 +23,7 @@ async def change(visit: Visit) -> Response:
     given = setting_descriptions.changed(visit.form)
     before = await views.get(fleet_of(visit), *which(visit))
     restarting = [each.label for each in setting_descriptions.restarting(given)]
-    is_open = before.status is Status.RUNNING  # the wallet, which a restart locks
+    is_open = before.status is NodeStatus.RUNNING  # the wallet, which a restart locks
     if is_open and restarting and not visit.form.ticked("confirmed"):
         return confirmations.of_settings(visit, before, restarting)
     try:
@@ -60,7 +60,7 @@ async def allow_mine(visit: Visit) -> Response:
         fleet_of(visit),
         *which(visit),
         visit.address,
-        actor=visit.who.actor,
+        actor=visit.user.actor,
         now=visit.now,
     )
     return redirect(f"{node_root(visit)}/whitelist?done=saved")
@@ -73,14 +73,14 @@ async def _change(visit: Visit, given: dict[str, object]) -> bool:
     if not given:
         return False
     after = await commands.change_settings(
-        fleet, *which(visit), given, actor=visit.who.actor, now=visit.now
+        fleet, *which(visit), given, actor=visit.user.actor, now=visit.now
     )
     return after.revision != before.revision
 
 
 def _settings(
     visit: Visit,
-    view: views.View,
+    view: views.NodeView,
     *,
     values: dict[str, str],
     was: dict[str, str],
@@ -100,7 +100,7 @@ def _settings(
 
 
 def _whitelist(
-    visit: Visit, view: views.View, typed: str, wrong: Refused | None = None
+    visit: Visit, view: views.NodeView, typed: str, wrong: Refused | None = None
 ) -> Response:
     return node.render(
         visit,

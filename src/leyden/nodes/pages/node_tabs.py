@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from leyden.nodes.rules.nodes import Node, Status
+from leyden.nodes.rules.nodes import Node, NodeStatus
 
 _TABS: Final = MappingProxyType(
     {
@@ -32,10 +32,10 @@ WALLET: Final[Mapping[str, str]] = MappingProxyType(
 # Pages that call the node's wallet in another state than when it is open.
 _IN: Final = MappingProxyType(
     {
-        "initialise": Status.WAITING_INIT,
-        "restore": Status.WAITING_INIT,
-        "unlock": Status.WAITING_UNLOCK,
-        "password": Status.WAITING_UNLOCK,
+        "initialise": NodeStatus.WAITING_INIT,
+        "restore": NodeStatus.WAITING_INIT,
+        "unlock": NodeStatus.WAITING_UNLOCK,
+        "password": NodeStatus.WAITING_UNLOCK,
     }
 )
 
@@ -56,7 +56,7 @@ def of_node(node: Node, *, may_change: bool, here: str) -> list[tuple[str, str]]
         hidden.add("/wallet")
     if not node.has_wallet:
         hidden.add("/backups")
-    if node.status is Status.PROVISIONING:
+    if node.status is NodeStatus.PROVISIONING:
         hidden.add("/log")
     return [
         (label, to)
@@ -74,4 +74,4 @@ def of_url(url: str, root: str) -> str:
 def _is_usable(node: Node, name: str) -> bool:
     if name == "vault":  # which is opened here, without the node
         return node.has_wallet
-    return node.settings.rest and node.status is _IN.get(name, Status.RUNNING)
+    return node.settings.rest and node.status is _IN.get(name, NodeStatus.RUNNING)

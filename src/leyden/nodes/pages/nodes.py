@@ -16,7 +16,7 @@ from leyden.nodes.pages.fleet import fleet_of, rules_of
 from leyden.nodes.pages.next_steps import IN_LISTS, UPDATED_IN
 from leyden.nodes.rows.nodes import CountOfStatus
 from leyden.nodes.rules import versions
-from leyden.nodes.rules.nodes import Listed
+from leyden.nodes.rules.nodes import NodeListing
 from leyden.nodes.rules.versions import Version
 from leyden.values import Struct
 
@@ -69,7 +69,7 @@ async def _listed(visit: Visit, counts: Sequence[CountOfStatus]) -> Markup:
         status=status,
         name=name,
         skipped=(page - 1) * _AT_A_TIME,
-        most=_AT_A_TIME,
+        limit=_AT_A_TIME,
     )
     text = visit.templates.get_template("nodes/listed.html").render(
         rows=await _rows(visit, some, rules),
@@ -87,7 +87,9 @@ async def _listed(visit: Visit, counts: Sequence[CountOfStatus]) -> Markup:
     return Markup(text)  # noqa: S704  escaped there
 
 
-async def _rows(visit: Visit, nodes: Sequence[Listed], rules: FleetSettings) -> Markup:
+async def _rows(
+    visit: Visit, nodes: Sequence[NodeListing], rules: FleetSettings
+) -> Markup:
     row = visit.templates.get_template("nodes/row.html")
     next_steps = IN_LISTS if visit.may(Right.NODES) else {}
     rows = []
@@ -105,7 +107,7 @@ def _sum(counts: Sequence[CountOfStatus]) -> int:
     return sum(each.nodes for each in counts)
 
 
-def _newer(node: Listed, rules: FleetSettings) -> Version | None:
+def _newer(node: NodeListing, rules: FleetSettings) -> Version | None:
     """Return the recommended update of a node that needs nothing else."""
     if node.status not in UPDATED_IN:
         return None
@@ -123,10 +125,10 @@ class Part(Struct, frozen=True, kw_only=True):
 
 def parts(counts: Iterable[tuple[str, int]]) -> list[Part]:
     """Lay out the states from the left, the most frequent first."""
-    most_first = sorted(counts, key=lambda each: -each[1])
-    hundredth = sum(count for _, count in most_first) / 100
+    max_first = sorted(counts, key=lambda each: -each[1])
+    hundredth = sum(count for _, count in max_first) / 100
     found, begins = [], 0.0
-    for state, count in most_first:
+    for state, count in max_first:
         width = count / hundredth
         found.append(Part(state=state, count=count, begins=begins, width=width))
         begins += width

@@ -5,13 +5,13 @@ from typing import Final
 
 from leyden.base.pages.forms import Form
 from leyden.schemas.node_settings import IN_FORMS
-from leyden.schemas.settings import Group, Kind, Setting
+from leyden.schemas.settings import Group, Setting, SettingKind
 from leyden.values import Struct, replace
 
 YES = "yes"
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class SettingGroup(Struct, frozen=True, kw_only=True):
     """A group of related settings."""
 
     title: str
@@ -20,12 +20,14 @@ class Part(Struct, frozen=True, kw_only=True):
 
 EVERY: Final = tuple(each for each in IN_FORMS if each.group is not None)
 FIRST, *MORE = (
-    Part(title=group, fields=tuple(each for each in EVERY if each.group is group))
+    SettingGroup(
+        title=group, fields=tuple(each for each in EVERY if each.group is group)
+    )
     for group in Group
 )
 
 
-def parts(*, listen: bool) -> tuple[Part, ...]:
+def parts(*, listen: bool) -> tuple[SettingGroup, ...]:
     """Return the parts of a form; `listen` only where there are peer addresses."""
     return tuple(
         replace(
@@ -62,7 +64,7 @@ def changed(form: Form) -> dict[str, object]:
     for field in EVERY:
         value = _read(field, form)
         was = form.text(f"was-{field.name}").replace("\r\n", "\n")
-        before: object = was == YES if field.kind is Kind.SWITCH else was
+        before: object = was == YES if field.kind is SettingKind.SWITCH else was
         if value != before:
             given[field.name] = value
     return given
@@ -77,7 +79,7 @@ def shown(values: Mapping[str, object]) -> dict[str, str]:
     """Return the values as form fields."""
     return {
         field.name: (YES if values[field.name] else "")
-        if field.kind is Kind.SWITCH
+        if field.kind is SettingKind.SWITCH
         else str(values[field.name])
         for field in EVERY
     }
@@ -90,8 +92,8 @@ def addresses(text: str) -> list[str]:
 
 def _read(field: Setting, form: Form) -> object:
     """Return what was filled in, as the service takes it."""
-    if field.kind is Kind.SWITCH:
+    if field.kind is SettingKind.SWITCH:
         return form.ticked(field.name)
-    if field.kind is Kind.CERTIFICATE:
+    if field.kind is SettingKind.CERTIFICATE:
         return form.text(field.name).replace("\r\n", "\n")
     return form.text(field.name)

@@ -15,7 +15,7 @@ from leyden.nodes.pages.fleet import fleet_of, which
 from leyden.nodes.rules import whitelist
 
 
-class Facts(msgspec.Struct):
+class NodeFacts(msgspec.Struct):
     """Facts about reaching a node from this browser."""
 
     status: str
@@ -25,7 +25,7 @@ class Facts(msgspec.Struct):
     authority: bool  # whether the node's certificate is of the platform's own
 
 
-class Backup(msgspec.Struct):
+class VaultBackup(msgspec.Struct):
     """A backup, as its owner sent it."""
 
     kind: Literal["seed", "macaroon"]
@@ -33,13 +33,13 @@ class Backup(msgspec.Struct):
     value: str
 
 
-class Backups(msgspec.Struct):
+class VaultBackups(msgspec.Struct):
     """All backups of a node."""
 
-    backups: list[Backup]
+    backups: list[VaultBackup]
 
 
-class ReplacedBackup(msgspec.Struct):
+class VaultReplacedBackup(msgspec.Struct):
     """A replaced backup."""
 
     name: str
@@ -47,13 +47,13 @@ class ReplacedBackup(msgspec.Struct):
     value: str
 
 
-class Replaced(msgspec.Struct):
+class VaultReplaced(msgspec.Struct):
     """A node's recently replaced backups."""
 
-    replaced: list[ReplacedBackup]
+    replaced: list[VaultReplacedBackup]
 
 
-class ResealedBackup(Backup, forbid_unknown_fields=True):
+class ResealedBackup(VaultBackup, forbid_unknown_fields=True):
     """A backup encrypted under a new password."""
 
     replaces: str
@@ -89,12 +89,12 @@ class _Problem(msgspec.Struct):
 
 
 @answering
-async def facts(visit: Visit) -> Facts:
+async def facts(visit: Visit) -> NodeFacts:
     """Return what may prevent this browser from reaching the node."""
     fleet = fleet_of(visit)
     view = await views.view(fleet, *which(visit))
     anchor = await views.anchor(fleet, view.node)
-    return Facts(
+    return NodeFacts(
         status=view.node.status,
         rest=bool(view.settings["rest"]),
         address=visit.address,
@@ -104,32 +104,32 @@ async def facts(visit: Visit) -> Facts:
 
 
 @answering
-async def kept(visit: Visit) -> Backups:
+async def stored_backups(visit: Visit) -> VaultBackups:
     """Return every backup of a node, the seed first."""
-    asked = (fleet_of(visit), *which(visit))
+    of_node = (fleet_of(visit), *which(visit))
     found = []
     try:
-        _, seed = await backups.seed(*asked)
-        found.append(Backup(kind="seed", name="", value=seed))
+        _, seed = await backups.seed(*of_node)
+        found.append(VaultBackup(kind="seed", name="", value=seed))
     except NotFound:
-        await views.get(*asked)  # there is no seed, or no node
-    for each in await backups.macaroons(*asked):
-        _, value = await backups.macaroon(*asked, each.name)
-        found.append(Backup(kind="macaroon", name=each.name, value=value))
-    return Backups(found)
+        await views.get(*of_node)  # there is no seed, or no node
+    for each in await backups.macaroons(*of_node):
+        _, value = await backups.macaroon(*of_node, each.name)
+        found.append(VaultBackup(kind="macaroon", name=each.name, value=value))
+    return VaultBackups(found)
 
 
 @answering
 async def keep(visit: Visit) -> Done:
     """Store a backup that was encrypted in the browser."""
-    asked = (fleet_of(visit), *which(visit))
-    actor = visit.who.actor
+    of_node = (fleet_of(visit), *which(visit))
+    actor = visit.user.actor
     kind, value = visit.form.text("kind"), visit.form.text("value")
     if kind == "seed":
-        await backups.keep_seed(*asked, value, actor=actor, now=visit.now)
+        await backups.keep_seed(*of_node, value, actor=actor, now=visit.now)
     elif kind == "macaroon":
         name = visit.form.text("name")
-        await backups.keep_macaroon(*asked, name, value, actor=actor, now=visit.now)
+        await backups.keep_macaroon(*of_node, name, value, actor=actor, now=visit.now)
     else:
         raise Malformed("kind: must be seed or macaroon")
     return Done(kept=1)
@@ -141,12 +141,12 @@ async def replaced(visit: Visit) -> Response:
     found = await resealing.replaced(fleet_of(visit), *which(visit), now=visit.now)
     pages = (
         [
-            ReplacedBackup(name=each.name, until=each.until, value=each.value)
+            VaultReplacedBackup(name=each.name, until=each.until, value=each.value)
             for each in page
         ]
         async for page in found
     )
-    return _Streamed(json_pages.write(Replaced([]), pages), "application/json")
+    return _Streamed(json_pages.write(VaultReplaced([]), pages), "application/json")
 
 
 @answering
@@ -160,14 +160,14 @@ async def reseal(visit: Visit) -> Done:
         fleet_of(visit),
         *which(visit),
         [
-            resealing.Resealed(
+            resealing.BackupReplacement(
                 name=None if each.kind == "seed" else each.name,
                 replaces=each.replaces,
                 value=each.value,
             )
             for each in anew
         ],
-        actor=visit.who.actor,
+        actor=visit.user.actor,
         now=visit.now,
     )
     return Done(kept=len(anew))

@@ -19,8 +19,8 @@ PAGES: Final = node_tabs.WALLET
 
 async def first(visit: Visit) -> Response:
     """Redirect to the first of the wallet's pages that can be used now."""
-    there = await views.get(fleet_of(visit), *which(visit))
-    usable = [*node_tabs.of_wallet(there), "vault"]
+    view = await views.get(fleet_of(visit), *which(visit))
+    usable = [*node_tabs.of_wallet(view), "vault"]
     return redirect(f"{node_root(visit)}/wallet/{usable[0]}")
 
 

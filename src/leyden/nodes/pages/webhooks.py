@@ -25,7 +25,7 @@ async def readdress(visit: Visit) -> Response:
             fleet_of(visit),
             *which(visit),
             {"webhook": url},
-            actor=visit.who.actor,
+            actor=visit.user.actor,
             now=visit.now,
         )
     except Refused as error:
@@ -36,7 +36,7 @@ async def readdress(visit: Visit) -> Response:
 async def test(visit: Visit) -> Response:
     """Send the endpoint a test status now."""
     try:
-        await webhooks.test(dispatcher_of(visit), *which(visit), actor=visit.who.actor)
+        await webhooks.test(dispatcher_of(visit), *which(visit), actor=visit.user.actor)
     except Refused as error:
         return await _shown(visit, wrong=error)
     return redirect(f"{node_root(visit)}/webhook?done=sent")
@@ -47,7 +47,7 @@ async def redeliver(visit: Visit) -> Response:
     event_id = visit.form.text("delivery")
     try:
         await webhooks.redeliver(
-            dispatcher_of(visit), *which(visit), event_id, actor=visit.who.actor
+            dispatcher_of(visit), *which(visit), event_id, actor=visit.user.actor
         )
     except Refused as error:
         return await _shown(visit, wrong=error)
@@ -64,7 +64,7 @@ async def ask_rotate_secret(visit: Visit) -> Response:
 async def rotate_secret(visit: Visit) -> Response:
     """Replace the webhook secret."""
     await webhooks.rotate_secret(
-        dispatcher_of(visit), *which(visit), actor=visit.who.actor
+        dispatcher_of(visit), *which(visit), actor=visit.user.actor
     )
     return redirect(f"{node_root(visit)}/webhook?done=rotated")
 
@@ -77,7 +77,7 @@ async def _shown(
         dispatcher_of(visit),
         *which(visit),
         before=visit.query.number("before", 0) or None,
-        most=_AT_A_TIME,
+        limit=_AT_A_TIME,
     )
     full = len(overview.deliveries) == _AT_A_TIME
     return node.render(

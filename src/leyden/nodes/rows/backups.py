@@ -29,7 +29,7 @@ class ChannelBackup(Struct, frozen=True):
     __repr__ = hiding("content")
 
 
-class Backups:
+class BackupRows:
     """The rows of node_seed, node_macaroon and node_channel_backup."""
 
     def __init__(self, run: Run) -> None:
@@ -108,7 +108,7 @@ class Backups:
             content=content,
         )
         await self._run(
-            sql.delete_old_channels, node_id=node_id, kept=CHANNEL_BACKUPS_KEPT
+            sql.delete_old_channels, node_id=node_id, limit=CHANNEL_BACKUPS_KEPT
         )
         return bool(added)
 
@@ -119,12 +119,12 @@ class Backups:
         taken, digest, content = rows[0]
         return ChannelBackup(from_us(taken), digest, content)
 
-    async def newest_channels(self, *, most: int) -> list[tuple[int, datetime]]:
+    async def newest_channels(self, *, limit: int) -> list[tuple[int, datetime]]:
         """Return numbers and times of the newest channel backups, newest first.
 
         On PostgreSQL a lower number may be committed after a higher one.
         """
-        rows = await self._run(sql.newest_channels, most=most)
+        rows = await self._run(sql.newest_channels, limit=limit)
         return [(number, from_us(taken)) for number, taken in rows]
 
     async def latest_of_all(self) -> dict[str, bytes]:

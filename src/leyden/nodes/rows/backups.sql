@@ -86,7 +86,7 @@ LIMIT 1;
 SELECT id, taken
 FROM node_channel_backup
 ORDER BY id DESC
-LIMIT :most;
+LIMIT :limit;
 
 -- name: latest_of_all
 SELECT node_id, content
@@ -99,7 +99,7 @@ WHERE id IN (
 ORDER BY node_id;
 
 -- name: delete_old_channels
--- Keeps the latest `kept`.
+-- Keeps the latest `limit`.
 DELETE FROM node_channel_backup
 WHERE node_id = :node_id
     AND id <= (
@@ -107,7 +107,7 @@ WHERE node_id = :node_id
         FROM node_channel_backup
         WHERE node_id = :node_id
         ORDER BY id DESC
-        LIMIT 1 OFFSET :kept
+        LIMIT 1 OFFSET :limit
     );
 
 -- name: delete_channels

@@ -9,7 +9,7 @@ from leyden.values import Struct
 
 sql = SqlFile(__file__)
 
-KEPT = 100
+KEEP_NEWEST = 100
 
 
 class Command(Struct, frozen=True):
@@ -32,11 +32,13 @@ class Commands:
         await self._run(
             sql.add, node_id=node_id, action=action, at=to_us(at), actor=actor
         )
-        await self._run(sql.delete_old, node_id=node_id, kept=KEPT)
+        await self._run(sql.delete_old, node_id=node_id, limit=KEEP_NEWEST)
 
     async def list_(self, node_id: str) -> list[Command]:
         """Return the last hundred commands, newest first."""
         return [
             Command(Action(action), from_us(at))
-            for action, at in await self._run(sql.list, node_id=node_id, kept=KEPT)
+            for action, at in await self._run(
+                sql.list, node_id=node_id, limit=KEEP_NEWEST
+            )
         ]

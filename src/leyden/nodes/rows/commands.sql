@@ -9,10 +9,10 @@ SELECT action, at
 FROM node_command
 WHERE node_id = :node_id
 ORDER BY id DESC
-LIMIT :kept;
+LIMIT :limit;
 
 -- name: delete_old
--- Keeps the latest `kept`.
+-- Keeps the latest `limit`.
 DELETE FROM node_command
 WHERE node_id = :node_id
     AND id <= (
@@ -20,5 +20,5 @@ WHERE node_id = :node_id
         FROM node_command
         WHERE node_id = :node_id
         ORDER BY id DESC
-        LIMIT 1 OFFSET :kept
+        LIMIT 1 OFFSET :limit
     );

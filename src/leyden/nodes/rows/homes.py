@@ -31,7 +31,7 @@ class Process(Struct, frozen=True, kw_only=True):
     until: datetime
 
 
-class Homes:
+class HomeRows:
     """The rows of home and process."""
 
     def __init__(self, run: Run) -> None:

@@ -62,14 +62,14 @@ class IssuedCertificates:
 
     async def keep(self, name: str, url: str, *, chain: bytes, until: datetime) -> None:
         """Store the certificate from the order, with its key."""
-        kept = await self._run(
+        stored = await self._run(
             sql.keep,
             name=name,
             order_url=url,
             chain=chain,
             until=to_us(until),
         )
-        if not kept:
+        if not stored:
             raise Stale
 
     async def nodes_without_request(self) -> list[str]:

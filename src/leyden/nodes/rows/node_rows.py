@@ -10,15 +10,15 @@ from leyden.base.rules.times import from_us, to_us
 from leyden.nodes.rules.node_settings import NodeSettings
 from leyden.nodes.rules.nodes import (
     DesiredState,
-    Listed,
     Network,
     Node,
+    NodeListing,
+    NodeStatus,
+    NodeType,
     PurchasedType,
     PurchaseStatus,
     RuntimeName,
-    Status,
     Trouble,
-    Type,
     Unknown,
     reason_of,
 )
@@ -108,13 +108,13 @@ def node_of(row: Row) -> Node:
         organization_id=organization_id,
         name=name,
         network=Network(network),
-        type=Type(type_),
+        type=NodeType(type_),
         version=Version.of(version),
         settings=settings_of(settings),
         api_endpoint=api_endpoint,
         slot=slot or 0,
         created=from_us(created),
-        status=Status(status),
+        status=NodeStatus(status),
         wanted=DesiredState(wanted),
         revision=revision,
         process=process,
@@ -148,7 +148,7 @@ def unknown_of(text: str) -> Unknown | None:
     return _unknown_of(text) if text else None
 
 
-def listed_of(row: Row) -> Listed:
+def listed_of(row: Row) -> NodeListing:
     """Build the listed form of a node from a row."""
     (
         id_,
@@ -169,7 +169,7 @@ def listed_of(row: Row) -> Listed:
         unknown,
     ) = row
     known = unknown_of(unknown)
-    return Listed(
+    return NodeListing(
         id=id_,
         name=name,
         status=status,

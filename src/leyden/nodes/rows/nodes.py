@@ -11,22 +11,22 @@ from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound, Stale, Violated
 from leyden.nodes.rows.node_rows import listed_of, node_of, row_of, settings_of
 from leyden.nodes.rules.node_settings import NodeSettings
-from leyden.nodes.rules.nodes import Listed, Node, Stamp
+from leyden.nodes.rules.nodes import Node, NodeListing, Stamp
 from leyden.values import Struct, hiding
 
 sql = SqlFile(__file__)
 
 # The event loop runs after each batch of these: 50 µs each.
 _AT_A_TIME = 50
-_MOST_DELETED = 100
+_MAX_DELETED = 100
 # As many as are read and decoded in two milliseconds.
 _ROWS_AT_A_TIME = 250
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class StoredNode(Struct, frozen=True, kw_only=True):
     """A single node as shown: with its settings, and its secrets sealed."""
 
-    listed: Listed
+    listed: NodeListing
     settings: NodeSettings  # without their secrets
     sealed_settings: bytes
     webhook_secret: bytes
@@ -55,7 +55,7 @@ class Deleted(Struct, frozen=True, kw_only=True):
     until: datetime  # when its data is deleted
 
 
-class Nodes:
+class NodeRows:
     """The rows of node."""
 
     def __init__(self, run: Run) -> None:
@@ -82,12 +82,12 @@ class Nodes:
             raise NotFound
         return node_of(rows[0])
 
-    async def list_(self, organization_id: str) -> list[Listed]:
+    async def list_(self, organization_id: str) -> list[NodeListing]:
         """Return an organization's nodes for a list, oldest first.
 
         Many nodes are read in batches, each as of the time of its batch.
         """
-        found: list[Listed] = []
+        found: list[NodeListing] = []
         after, after_id = BEFORE_ALL, ""
         while True:
             rows = await self._run(
@@ -95,7 +95,7 @@ class Nodes:
                 organization_id=organization_id,
                 after=after,
                 after_id=after_id,
-                most=_ROWS_AT_A_TIME,
+                limit=_ROWS_AT_A_TIME,
             )
             found += map(listed_of, rows)
             if len(rows) < _ROWS_AT_A_TIME:
@@ -110,8 +110,8 @@ class Nodes:
         status: str = "",
         name: str = "",
         skipped: int = 0,
-        most: int,
-    ) -> list[Listed]:
+        limit: int,
+    ) -> list[NodeListing]:
         """Return a page of nodes with this status and text in the name, by age."""
         rows = await self._run(
             sql.page,
@@ -119,7 +119,7 @@ class Nodes:
             status=status,
             name=_pattern(name),
             skipped=skipped,
-            most=most,
+            limit=limit,
         )
         return [listed_of(row) for row in rows]
 
@@ -150,13 +150,13 @@ class Nodes:
         )
         return {name for (name,) in rows}
 
-    async def show(self, organization_id: str, node_id: str) -> Shown:
+    async def show(self, organization_id: str, node_id: str) -> StoredNode:
         """Return the organization's node with its settings, or raise NotFound."""
         rows = await self._run(sql.show, organization_id=organization_id, id=node_id)
         if not rows:
             raise NotFound
         *listed, settings, sealed_settings, webhook_secret = rows[0]
-        return Shown(
+        return StoredNode(
             listed=listed_of(tuple(listed)),
             settings=settings_of(settings),
             sealed_settings=sealed_settings,
@@ -187,7 +187,7 @@ class Nodes:
     async def deleted(self, organization_id: str) -> list[Deleted]:
         """Return deleted nodes whose data is kept, at most 100, newest first."""
         rows = await self._run(
-            sql.deleted, organization_id=organization_id, most=_MOST_DELETED
+            sql.deleted, organization_id=organization_id, limit=_MAX_DELETED
         )
         return [
             Deleted(

@@ -48,7 +48,7 @@ WHERE organization_id = :organization_id
     AND (wanted <> 'deleted' OR process <> '')
     AND (created, id) > (:after, :after_id)
 ORDER BY created, id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: page
 -- Filtered by status and a part of the name; each may be any.
@@ -63,7 +63,7 @@ WHERE organization_id = :organization_id
     AND (CAST(:status AS TEXT) = '' OR status = :status)
     AND (CAST(:name AS TEXT) = '' OR lower(name) LIKE :name ESCAPE '!')
 ORDER BY created, id
-LIMIT :most OFFSET :skipped;
+LIMIT :limit OFFSET :skipped;
 
 -- name: count
 SELECT count(*)
@@ -159,7 +159,7 @@ WHERE organization_id = :organization_id
     AND slot IS NOT NULL
     AND due > created
 ORDER BY due DESC, id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: find_by_slot
 SELECT id

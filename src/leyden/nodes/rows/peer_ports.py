@@ -9,7 +9,7 @@ from leyden.errors import Stale
 sql = SqlFile(__file__)
 
 
-class PeerPorts:
+class PeerPortRows:
     """The peer ports in the rows of node."""
 
     def __init__(self, run: Run) -> None:

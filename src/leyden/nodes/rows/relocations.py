@@ -4,7 +4,7 @@ from leyden.base.database.statements import Row, Run, SqlFile
 from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotAllowed, Stale
 from leyden.nodes.rules.nodes import RuntimeName
-from leyden.nodes.rules.relocations import Relocation, Step
+from leyden.nodes.rules.relocations import Relocation, RelocationStep
 
 sql = SqlFile(__file__)
 
@@ -66,7 +66,7 @@ def _relocation(row: Row) -> Relocation:
         node_id=node_id,
         origin=RuntimeName(origin),
         target=RuntimeName(target),
-        step=Step(step),
+        step=RelocationStep(step),
         copy=copy,
         size=size,
         failures=failures,

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from leyden.base.database.statements import AFTER_ALL, Run, SqlFile
 from leyden.base.rules.times import from_us, to_us
-from leyden.nodes.rules.backup_history import Version, versions_to_delete
+from leyden.nodes.rules.backup_history import BackupVersion, versions_to_delete
 from leyden.values import Struct, hiding
 
 sql = SqlFile(__file__)
@@ -31,15 +31,15 @@ class ReplacedBackups:
         """Store a replaced backup; delete all but the latest."""
         await self._run(sql.add, node_id=node_id, name=name, at=to_us(now), sealed=was)
         rows = await self._run(sql.history, node_id=node_id, name=name)
-        history = [Version(id_, from_us(at)) for id_, at in rows]
+        history = [BackupVersion(id_, from_us(at)) for id_, at in rows]
         for id_ in versions_to_delete(history):
             await self._run(sql.delete_one, id=id_)
 
     async def page(
-        self, node_id: str, *, before: int = AFTER_ALL, most: int
+        self, node_id: str, *, before: int = AFTER_ALL, limit: int
     ) -> list[ReplacedBackup]:
         """Return a node's replaced backups below a number, newest first."""
-        rows = await self._run(sql.page, node_id=node_id, before=before, most=most)
+        rows = await self._run(sql.page, node_id=node_id, before=before, limit=limit)
         return [
             ReplacedBackup(number, name, from_us(at), sealed)
             for number, name, at, sealed in rows

@@ -25,7 +25,7 @@ WHERE id IN (
     WHERE node_id = :node_id
         AND id < :before
     ORDER BY id DESC
-    LIMIT :most
+    LIMIT :limit
 )
 ORDER BY id DESC;
 

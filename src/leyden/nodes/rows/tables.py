@@ -20,12 +20,12 @@ from leyden.nodes.rules.nodes import (
     Action,
     DesiredState,
     Network,
+    NodeStatus,
+    NodeType,
     PurchasedType,
     PurchaseStatus,
-    Status,
-    Type,
 )
-from leyden.nodes.rules.relocations import Step as RelocationStep
+from leyden.nodes.rules.relocations import RelocationStep
 
 # SQLite numbers rows by itself only where the type is its own word for integer.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -73,8 +73,8 @@ nodes = Table(
     Column("trouble", Text, nullable=False, server_default=""),
     Column("unknown", Text, nullable=False, server_default=""),
     one_of("network", Network),
-    one_of("type", Type),
-    one_of("status", Status),
+    one_of("type", NodeType),
+    one_of("status", NodeStatus),
     one_of("wanted", DesiredState),
     one_of("purchased_type", PurchasedType),
     one_of("purchase_status", PurchaseStatus),

@@ -14,17 +14,17 @@ from typing import Final
 from leyden.values import Struct
 
 LONG_USE: Final = timedelta(days=1)
-MOST_BRIEF: Final = 20  # so that an attacker can't fill the disk
+MAX_BRIEF: Final = 20  # so that an attacker can't fill the disk
 
 
-class Version(Struct, frozen=True):
+class BackupVersion(Struct, frozen=True):
     """A backup that was in use until it was replaced."""
 
     id: int
     until: datetime
 
 
-def versions_to_delete(history: Sequence[Version]) -> list[int]:
+def versions_to_delete(history: Sequence[BackupVersion]) -> list[int]:
     """Return the ids of versions to delete; `history` is in order, oldest first.
 
     The duration of use is an absolute difference, because a clock may be set back.
@@ -34,4 +34,4 @@ def versions_to_delete(history: Sequence[Version]) -> list[int]:
         for before, version in pairwise(history)
     ]
     brief = sorted(use for use in uses if use[0] < LONG_USE)
-    return [version for _, version in brief[: max(0, len(brief) - MOST_BRIEF)]]
+    return [version for _, version in brief[: max(0, len(brief) - MAX_BRIEF)]]

@@ -20,7 +20,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum, auto
 
 from leyden.errors import NotAllowed
-from leyden.nodes.rules.nodes import Action, DesiredState, Node, ObservedEvent, Status
+from leyden.nodes.rules.nodes import (
+    Action,
+    DesiredState,
+    Node,
+    NodeStatus,
+    ObservedEvent,
+)
 from leyden.values import replace
 
 # An lnd that crashed is started again after 1 s, 2 s, 4 s ... 5 minutes.
@@ -28,10 +34,10 @@ FIRST_PAUSE = timedelta(seconds=1)
 LONGEST_PAUSE = timedelta(minutes=5)
 
 # A deleted node can be restored for this long.
-KEPT = timedelta(days=7)
+KEEP_DATA_FOR = timedelta(days=7)
 
 
-class Step(StrEnum):
+class NodeStep(StrEnum):
     """The next step for a node."""
 
     START = auto()
@@ -43,78 +49,86 @@ class Step(StrEnum):
 
 _UP = frozenset(
     {
-        Status.STARTING,
-        Status.WAITING_INIT,
-        Status.WAITING_UNLOCK,
-        Status.RUNNING,
+        NodeStatus.STARTING,
+        NodeStatus.WAITING_INIT,
+        NodeStatus.WAITING_UNLOCK,
+        NodeStatus.RUNNING,
     }
 )
 # In these statuses lnd's own state becomes the status. Stopped is one of them: after
 # a crash a node shows `stopped` until the next lnd reports its first state.
-_FOLLOWS_LND = _UP | {Status.RESTARTING, Status.UPDATING, Status.STOPPED}
+_FOLLOWS_LND = _UP | {NodeStatus.RESTARTING, NodeStatus.UPDATING, NodeStatus.STOPPED}
 
 Cause = Action | ObservedEvent
 
-MOVES: Mapping[tuple[Status, Cause], Status] = {
-    (Status.STOPPED, Action.START): Status.STARTING,
-    (Status.FAILED, Action.START): Status.STARTING,
-    **{(status, Action.STOP): Status.STOPPING for status in _UP},
-    (Status.PROVISIONING, Action.STOP): Status.STOPPING,
-    (Status.RESTARTING, Action.STOP): Status.STOPPING,
-    (Status.UPDATING, Action.STOP): Status.STOPPING,
-    (Status.FAILED, Action.STOP): Status.STOPPED,
-    (Status.STOPPED, Action.STOP): Status.STOPPED,  # no more restarts after a crash
-    **{(status, Action.RESTART): Status.RESTARTING for status in _UP},
-    **{(status, Action.UPDATE): Status.UPDATING for status in _UP},
-    (Status.RESTARTING, Action.UPDATE): Status.UPDATING,
-    (Status.FAILED, Action.UPDATE): Status.UPDATING,
-    (Status.STOPPED, Action.UPDATE): Status.STOPPED,
-    **{(status, Action.SETTINGS): Status.RESTARTING for status in _UP},
+MOVES: Mapping[tuple[NodeStatus, Cause], NodeStatus] = {
+    (NodeStatus.STOPPED, Action.START): NodeStatus.STARTING,
+    (NodeStatus.FAILED, Action.START): NodeStatus.STARTING,
+    **{(status, Action.STOP): NodeStatus.STOPPING for status in _UP},
+    (NodeStatus.PROVISIONING, Action.STOP): NodeStatus.STOPPING,
+    (NodeStatus.RESTARTING, Action.STOP): NodeStatus.STOPPING,
+    (NodeStatus.UPDATING, Action.STOP): NodeStatus.STOPPING,
+    (NodeStatus.FAILED, Action.STOP): NodeStatus.STOPPED,
+    (
+        NodeStatus.STOPPED,
+        Action.STOP,
+    ): NodeStatus.STOPPED,  # no more restarts after a crash
+    **{(status, Action.RESTART): NodeStatus.RESTARTING for status in _UP},
+    **{(status, Action.UPDATE): NodeStatus.UPDATING for status in _UP},
+    (NodeStatus.RESTARTING, Action.UPDATE): NodeStatus.UPDATING,
+    (NodeStatus.FAILED, Action.UPDATE): NodeStatus.UPDATING,
+    (NodeStatus.STOPPED, Action.UPDATE): NodeStatus.STOPPED,
+    **{(status, Action.SETTINGS): NodeStatus.RESTARTING for status in _UP},
     **{
         (status, Action.SETTINGS): status
-        for status in Status
-        if status not in _UP | {Status.DELETING}
+        for status in NodeStatus
+        if status not in _UP | {NodeStatus.DELETING}
     },
     **{
-        (status, Action.DELETE): Status.DELETING
-        for status in Status
-        if status is not Status.DELETING
+        (status, Action.DELETE): NodeStatus.DELETING
+        for status in NodeStatus
+        if status is not NodeStatus.DELETING
     },
-    (Status.DELETING, Action.RESTORE): Status.STOPPING,
-    (Status.PROVISIONING, ObservedEvent.LAUNCHED): Status.STARTING,
-    (Status.FAILED, ObservedEvent.LAUNCHED): Status.STARTING,
-    **{(status, ObservedEvent.OPENING): Status.STARTING for status in _FOLLOWS_LND},
+    (NodeStatus.DELETING, Action.RESTORE): NodeStatus.STOPPING,
+    (NodeStatus.PROVISIONING, ObservedEvent.LAUNCHED): NodeStatus.STARTING,
+    (NodeStatus.FAILED, ObservedEvent.LAUNCHED): NodeStatus.STARTING,
+    **{(status, ObservedEvent.OPENING): NodeStatus.STARTING for status in _FOLLOWS_LND},
     **{
-        (status, ObservedEvent.UNINITIALIZED): Status.WAITING_INIT
+        (status, ObservedEvent.UNINITIALIZED): NodeStatus.WAITING_INIT
         for status in _FOLLOWS_LND
     },
     **{
-        (status, ObservedEvent.LOCKED): Status.WAITING_UNLOCK for status in _FOLLOWS_LND
+        (status, ObservedEvent.LOCKED): NodeStatus.WAITING_UNLOCK
+        for status in _FOLLOWS_LND
     },
-    **{(status, ObservedEvent.SERVING): Status.RUNNING for status in _FOLLOWS_LND},
-    **{(status, ObservedEvent.ENDED): Status.STOPPED for status in _FOLLOWS_LND},
-    (Status.STOPPING, ObservedEvent.ENDED): Status.STOPPED,
+    **{(status, ObservedEvent.SERVING): NodeStatus.RUNNING for status in _FOLLOWS_LND},
+    **{(status, ObservedEvent.ENDED): NodeStatus.STOPPED for status in _FOLLOWS_LND},
+    (NodeStatus.STOPPING, ObservedEvent.ENDED): NodeStatus.STOPPED,
     **{
-        (status, ObservedEvent.BROKE): Status.FAILED
-        for status in _FOLLOWS_LND | {Status.PROVISIONING, Status.FAILED}
+        (status, ObservedEvent.BROKE): NodeStatus.FAILED
+        for status in _FOLLOWS_LND | {NodeStatus.PROVISIONING, NodeStatus.FAILED}
     },
 }
 
 
 def is_allowed(node: Node, action: Action) -> bool:
     """Return whether a command is allowed now."""
-    asked = node.wanted is DesiredState.RUNNING or action is not Action.STOP
-    return asked and (node.status, action) in MOVES
+    is_wanted = node.wanted is DesiredState.RUNNING or action is not Action.STOP
+    return is_wanted and (node.status, action) in MOVES
 
 
 def apply_command(
-    node: Node, action: Action, *, now: datetime, kept: timedelta = KEPT
+    node: Node,
+    action: Action,
+    *,
+    now: datetime,
+    keep_data_for: timedelta = KEEP_DATA_FOR,
 ) -> Node:
     """Return the node after an owner's command, or raise NotAllowed.
 
     A command takes effect at once and clears the crash count and its cause: an owner
     who retries after fixing something need not wait for the pause after a crash.
-    Only the data of a deleted node stays, for `kept`.
+    Only the data of a deleted node stays, for `keep_data_for`.
     """
     if not is_allowed(node, action):
         raise NotAllowed(f"a node that is {node.status} cannot {_IN_WORDS[action]}")
@@ -124,12 +138,12 @@ def apply_command(
         wanted=_WANTED.get(action, node.wanted),
         crashes=0,
         trouble=None,
-        due=now + kept if action is Action.DELETE else now,
+        due=now + keep_data_for if action is Action.DELETE else now,
     )
     if action in _REPLACES:
         after = replace(after, revision=node.revision + 1)
-    if after.status is Status.STOPPING and not after.has_process:
-        after = replace(after, status=Status.STOPPED)
+    if after.status is NodeStatus.STOPPING and not after.has_process:
+        after = replace(after, status=NodeStatus.STOPPED)
     if action is Action.DELETE:
         after = after.without_peers(now)
     return after
@@ -158,7 +172,9 @@ _IN_WORDS: Mapping[Action, str] = {
 
 def is_restorable(node: Node, now: datetime) -> bool:
     """Return whether a deleted node's data is still kept."""
-    return node.wanted is DesiredState.DELETED and plan(node, now) is not Step.REMOVE
+    return (
+        node.wanted is DesiredState.DELETED and plan(node, now) is not NodeStep.REMOVE
+    )
 
 
 def give_up(node: Node) -> Node:
@@ -166,19 +182,19 @@ def give_up(node: Node) -> Node:
     return replace(node, due=node.created)
 
 
-def plan(node: Node, now: datetime) -> Step:
+def plan(node: Node, now: datetime) -> NodeStep:
     """Return the next step; the same step until it has been done."""
     if node.moves_to is not None:
-        return Step.STOP if node.has_process else Step.NOTHING
+        return NodeStep.STOP if node.has_process else NodeStep.NOTHING
     if node.has_process:
         stays = node.wanted is DesiredState.RUNNING and not node.is_outdated
-        return Step.NOTHING if stays else Step.STOP
+        return NodeStep.NOTHING if stays else NodeStep.STOP
     match node.wanted:
         case DesiredState.STOPPED:
-            return Step.NOTHING
+            return NodeStep.NOTHING
         case DesiredState.DELETED:
-            return Step.WAIT if now < node.due else Step.REMOVE
+            return NodeStep.WAIT if now < node.due else NodeStep.REMOVE
         case DesiredState.RUNNING:
             # If the clock is set back, a pause of seconds must not become hours.
             waits = now < node.due <= now + LONGEST_PAUSE
-            return Step.WAIT if waits else Step.START
+            return NodeStep.WAIT if waits else NodeStep.START

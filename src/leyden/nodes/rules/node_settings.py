@@ -18,8 +18,14 @@ from leyden.errors import Malformed
 from leyden.events.rules import webhook_urls
 from leyden.events.rules.webhook_urls import USUAL, Allowed
 from leyden.nodes.rules import remote_signers, whitelist
-from leyden.schemas.node_settings import MASK, TABLE, Settings, SettingsAnswer, for_log
-from leyden.schemas.settings import Kind, Setting
+from leyden.schemas.node_settings import (
+    MASK,
+    TABLE,
+    NodeSettingFields,
+    SettingsAnswer,
+    for_log,
+)
+from leyden.schemas.settings import Setting, SettingKind
 from leyden.values import Struct, asdict, fields, hiding, replace
 
 SMALLEST_CHANNEL: Final = 20_000  # lnd's own default for minchansize
@@ -32,7 +38,7 @@ _DIGITS = re.compile(r"[0-9]{1,16}")
 _SPEAKABLE = re.compile(r"[A-Za-z0-9_]{1,40}")
 
 
-class NodeSettings(Settings[tuple[str, ...]], frozen=True, kw_only=True):
+class NodeSettings(NodeSettingFields[tuple[str, ...]], frozen=True, kw_only=True):
     """All settings of a node, as its owner wants them."""
 
     __repr__ = hiding(*(each.name for each in TABLE.values() if each.is_hidden))
@@ -50,7 +56,7 @@ _DEFAULTS: Final = {
 }
 
 
-class Calls(Struct, frozen=True, kw_only=True):
+class AllowedCalls(Struct, frozen=True, kw_only=True):
     """The addresses that may be called, for each setting with an address."""
 
     webhook: Reach = Reach()
@@ -58,14 +64,14 @@ class Calls(Struct, frozen=True, kw_only=True):
     tor: bool = False  # whether nodes have Tor, for onion addresses
 
 
-PUBLIC: Final = Calls()
+PUBLIC: Final = AllowedCalls()
 
 
 def parse(
     sent: object,
     *,
     webhooks: Allowed = USUAL,
-    calls: Calls = PUBLIC,
+    calls: AllowedCalls = PUBLIC,
     listen: bool = False,
 ) -> NodeSettings:
     """Parse the settings of a new node; raise Malformed for one that is wrong.
@@ -91,7 +97,7 @@ def change(
     sent: object,
     *,
     webhooks: Allowed = USUAL,
-    calls: Calls = PUBLIC,
+    calls: AllowedCalls = PUBLIC,
 ) -> NodeSettings:
     """Return the current settings with the given changes.
 
@@ -165,8 +171,8 @@ def secrets_of(settings: NodeSettings) -> dict[str, str]:
 
 def with_secrets(settings: NodeSettings, secrets: Mapping[str, str]) -> NodeSettings:
     """Return the settings with their decrypted secrets filled in."""
-    kept: dict[str, Any] = {name: secrets.get(name, "") for name in SECRETS}
-    return replace(settings, **kept)
+    stored: dict[str, Any] = {name: secrets.get(name, "") for name in SECRETS}
+    return replace(settings, **stored)
 
 
 def _known(given: object) -> dict[str, object]:
@@ -215,14 +221,14 @@ def _digits(setting: Setting, value: object) -> str:
         raise Malformed(f"{name}: must be a string of 1 to 16 digits, or empty")
     if int(text) < setting.least:
         raise Malformed(f"{name}: must be at least {setting.least:,}, or empty")
-    if setting.most is not None and int(text) > setting.most:
-        raise Malformed(f"{name}: must be at most {setting.most:,}")
+    if setting.maximum is not None and int(text) > setting.maximum:
+        raise Malformed(f"{name}: must be at most {setting.maximum:,}")
     return text
 
 
 def _alias(setting: Setting, value: object) -> str:
     text = _text(setting, value)
-    alias = compose(text, most=_LONGEST_ALIAS) or ""
+    alias = compose(text, limit=_LONGEST_ALIAS) or ""
     if alias and any(unicodedata.category(each) in _UNSHOWABLE for each in text):
         raise Malformed("alias: must not contain control, format or line characters")
     if not 1 <= len(alias.encode()) <= _LONGEST_ALIAS:
@@ -243,30 +249,30 @@ def _addresses(_: Setting, value: object) -> tuple[str, ...]:
     return whitelist.parse(value)
 
 
-_READ: Final[Mapping[Kind, Callable[[Setting, object], object]]] = {
-    Kind.SWITCH: _switch,
-    Kind.DIGITS: _digits,
-    Kind.ALIAS: _alias,
-    Kind.COLOR: _color,
-    Kind.ADDRESSES: _addresses,
+_READ: Final[Mapping[SettingKind, Callable[[Setting, object], object]]] = {
+    SettingKind.SWITCH: _switch,
+    SettingKind.DIGITS: _digits,
+    SettingKind.ALIAS: _alias,
+    SettingKind.COLOR: _color,
+    SettingKind.ADDRESSES: _addresses,
     # These are checked once all settings are parsed.
-    Kind.URL: _text,
-    Kind.HOST: _text,
-    Kind.MACAROON: _text,
-    Kind.CERTIFICATE: _text,
+    SettingKind.URL: _text,
+    SettingKind.HOST: _text,
+    SettingKind.MACAROON: _text,
+    SettingKind.CERTIFICATE: _text,
 }
 
 
 def _check_channel_sizes(settings: NodeSettings) -> None:
     """Raise Malformed for sizes that lnd rejects at its start; unset is the default."""
     largest = LARGEST_WUMBO_CHANNEL if settings.wumbo else LARGEST_CHANNEL
-    most = int(settings.maxchansize or largest)
-    if most > largest:
+    upper = int(settings.maxchansize or largest)
+    if upper > largest:
         raise Malformed(
             f"maxchansize: must be at most {LARGEST_CHANNEL:,}, "
             f"or {LARGEST_WUMBO_CHANNEL:,} with wumbo"
         )
-    if int(settings.minchansize or SMALLEST_CHANNEL) > most:
+    if int(settings.minchansize or SMALLEST_CHANNEL) > upper:
         field_ = "minchansize" if settings.minchansize else "maxchansize"
         raise Malformed(
             f"{field_}: minchansize ({SMALLEST_CHANNEL:,} when empty) must not be "
@@ -293,13 +299,13 @@ def _check_remote_signer(settings: NodeSettings) -> None:
             raise Malformed(f"{name}: is required when remotesigning is true")
 
 
-def _check_signer_address(settings: NodeSettings, calls: Calls) -> None:
+def _check_signer_address(settings: NodeSettings, calls: AllowedCalls) -> None:
     remote_signers.check_address(
         settings.remotesigninghost, calls.remotesigninghost, field="remotesigninghost"
     )
 
 
-def _check_tor(calls: Calls) -> None:
+def _check_tor(calls: AllowedCalls) -> None:
     if not calls.tor:
         raise Malformed(
             "torskipproxyforclearnettargets: must be false, because nodes of this "

@@ -19,7 +19,7 @@ Stamp = tuple[str | int | bytes | None, ...]
 _NAME = re.compile(r"[A-Za-z0-9 _.-]{1,50}")
 
 
-class Status(StrEnum):
+class NodeStatus(StrEnum):
     """The status of a node, in the API's values."""
 
     PROVISIONING = auto()  # its data directory is being created
@@ -109,7 +109,7 @@ class RuntimeName(StrEnum):
     KUBERNETES = auto()
 
 
-class Type(StrEnum):
+class NodeType(StrEnum):
     """The resource classes."""
 
     STANDARD = auto()
@@ -139,13 +139,13 @@ class Node(Struct, frozen=True, kw_only=True):
     organization_id: str
     name: str
     network: Network
-    type: Type
+    type: NodeType
     version: Version  # the lnd version to run
     settings: NodeSettings  # without secrets, which are stored sealed
     api_endpoint: str
     slot: int  # its number on this installation: address and uid follow from it
     created: datetime
-    status: Status = Status.PROVISIONING
+    status: NodeStatus = NodeStatus.PROVISIONING
     wanted: DesiredState = DesiredState.RUNNING
     revision: int = 1  # rises with each change that needs a restart of lnd
     process: str = ""  # the runtime's id of the process; "" is none
@@ -205,7 +205,7 @@ class Node(Struct, frozen=True, kw_only=True):
         return self.wanted is DesiredState.DELETED and self.due <= self.created
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class NodeListing(Struct, frozen=True, kw_only=True):
     """A node as lists show it, with stored texts as they are, for speed."""
 
     id: str
@@ -231,7 +231,7 @@ class Listed(Struct, frozen=True, kw_only=True):
         return self.id, self.edition
 
     @classmethod
-    def of(cls, node: Node) -> "Listed":
+    def of(cls, node: Node) -> "NodeListing":
         """Build the listed form of a node."""
         return cls(
             id=node.id,
@@ -255,7 +255,7 @@ class Listed(Struct, frozen=True, kw_only=True):
 
 def reason_of(status: str, trouble: Trouble | None) -> str:
     """Return why a node does not run, or its last lnd ended; "" if all is well."""
-    if trouble is None or status == Status.RUNNING:
+    if trouble is None or status == NodeStatus.RUNNING:
         return ""
     if trouble.times == 1 or trouble.cause is Cause.NOT_STARTED:
         return trouble.reason

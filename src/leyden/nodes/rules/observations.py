@@ -14,8 +14,8 @@ from leyden.nodes.rules.nodes import (
     Cause,
     DesiredState,
     Node,
+    NodeStatus,
     ObservedEvent,
-    Status,
     Trouble,
     Unknown,
 )
@@ -25,7 +25,7 @@ from leyden.values import Struct, replace
 LONG_LIFE = timedelta(minutes=10)
 
 
-class State(StrEnum):
+class LndState(StrEnum):
     """lnd's state, in lnd's own words."""
 
     WAITING_TO_START = "WAITING_TO_START"
@@ -38,19 +38,19 @@ class State(StrEnum):
 
 # WAITING_TO_START comes before lnd knows whether it has a wallet. It must not become
 # waiting_init, in which anybody who can reach the node can create a wallet.
-_MEANS: Mapping[State, ObservedEvent] = {
-    State.WAITING_TO_START: ObservedEvent.OPENING,
-    State.NON_EXISTING: ObservedEvent.UNINITIALIZED,
-    State.LOCKED: ObservedEvent.LOCKED,
-    State.UNLOCKED: ObservedEvent.OPENING,
-    State.RPC_ACTIVE: ObservedEvent.OPENING,
-    State.SERVER_ACTIVE: ObservedEvent.SERVING,
+_MEANS: Mapping[LndState, ObservedEvent] = {
+    LndState.WAITING_TO_START: ObservedEvent.OPENING,
+    LndState.NON_EXISTING: ObservedEvent.UNINITIALIZED,
+    LndState.LOCKED: ObservedEvent.LOCKED,
+    LndState.UNLOCKED: ObservedEvent.OPENING,
+    LndState.RPC_ACTIVE: ObservedEvent.OPENING,
+    LndState.SERVER_ACTIVE: ObservedEvent.SERVING,
 }
 
 
 # An lnd in these states has a wallet, which stays.
 _HAVE_WALLET = frozenset(
-    {State.LOCKED, State.UNLOCKED, State.RPC_ACTIVE, State.SERVER_ACTIVE}
+    {LndState.LOCKED, LndState.UNLOCKED, LndState.RPC_ACTIVE, LndState.SERVER_ACTIVE}
 )
 
 
@@ -87,8 +87,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     known: bool = True  # False: the runtime can't observe it; its status stays
     why: str = ""  # it is unknown
     alive: bool = True
-    state: State | None = None  # None: it has not reported one yet
-    asked: bool = False  # it ended because its owner stopped lnd
+    state: LndState | None = None  # None: it has not reported one yet
+    stopped_by_owner: bool = False  # it ended because its owner stopped lnd
     end: End = UNEXPLAINED  # why it ended, if its owner did not stop it
 
 
@@ -107,20 +107,20 @@ def record_failure(
     node: Node,
     *,
     now: datetime,
-    seen: Observation | None = None,
+    observation: Observation | None = None,
     reason: str = "",
     why: str = "",
 ) -> Node:
     """Record a failed launch; launches are retried with growing delay.
 
-    If the launch had started a process, `seen` is its observation. The end of that
+    If the launch had started a process, `observation` is of it. The end of that
     process is the failure, and is counted once, even if the observation was stored
     before. A process that may still run is not cleared. A node that was stopped or
     deleted meanwhile has not failed.
     """
     trouble = Trouble(cause=Cause.NOT_STARTED, reason=reason, why=why)
-    if seen is not None:
-        after = observe(node, seen, now)
+    if observation is not None:
+        after = observe(node, observation, now)
         if after.has_process or after.wanted is not DesiredState.RUNNING:
             return after
         if after.trouble is not None and after.trouble.cause is Cause.INTERRUPTED:
@@ -133,29 +133,29 @@ def record_failure(
     return _moved(after, ObservedEvent.BROKE)
 
 
-def observe(node: Node, seen: Observation, now: datetime) -> Node:
+def observe(node: Node, observation: Observation, now: datetime) -> Node:
     """Return the node updated by an observation.
 
     The same observation again changes nothing.
     """
-    if seen.process != node.process:
+    if observation.process != node.process:
         return node
-    if not seen.known:
+    if not observation.known:
         since = now if node.unknown is None else node.unknown.since
-        return replace(node, unknown=Unknown(since=since, why=seen.why))
+        return replace(node, unknown=Unknown(since=since, why=observation.why))
     if node.unknown is not None:
         node = replace(node, unknown=None)
-    if seen.state in _HAVE_WALLET and not node.has_wallet:
+    if observation.state in _HAVE_WALLET and not node.has_wallet:
         node = replace(node, has_wallet=True)
-    if not seen.alive:
-        return _ended(node, seen, now)
+    if not observation.alive:
+        return _ended(node, observation, now)
     if (
-        seen.state is None
+        observation.state is None
         or node.is_outdated
         or node.wanted is not DesiredState.RUNNING
     ):
         return node  # nothing new, or about an earlier process
-    after = _moved(node, _MEANS[seen.state])
+    after = _moved(node, _MEANS[observation.state])
     return replace(after, trouble=_remaining(after))
 
 
@@ -169,17 +169,17 @@ def pause(crashes: int) -> timedelta:
     return min(wait, LONGEST_PAUSE)
 
 
-def _ended(node: Node, seen: Observation, now: datetime) -> Node:
+def _ended(node: Node, observation: Observation, now: datetime) -> Node:
     after = replace(node, process="", launched_revision=0, launched_at=None)
     if node.wanted is not DesiredState.RUNNING:
         return _moved(after, ObservedEvent.ENDED)
     if node.is_outdated:
         return replace(after, due=now)  # as wanted: start the next one now
-    if seen.asked:
+    if observation.stopped_by_owner:
         after = replace(after, wanted=DesiredState.STOPPED, trouble=None)
         return _moved(after, ObservedEvent.ENDED)
-    after = replace(after, trouble=_caused(node.trouble, seen.end))
-    if seen.end.cause is Cause.INTERRUPTED:
+    after = replace(after, trouble=_caused(node.trouble, observation.end))
+    if observation.end.cause is Cause.INTERRUPTED:
         after = replace(after, due=now + FIRST_PAUSE)  # no crash
     else:
         crashes = 1 if _lived_long(node, now) else node.crashes + 1
@@ -210,7 +210,9 @@ def _remaining(node: Node) -> Trouble | None:
     """
     if node.trouble is None or node.trouble.cause is Cause.NOT_STARTED:
         return None
-    is_over = node.status is Status.RUNNING and node.trouble.cause is Cause.INTERRUPTED
+    is_over = (
+        node.status is NodeStatus.RUNNING and node.trouble.cause is Cause.INTERRUPTED
+    )
     return None if is_over else node.trouble
 
 
@@ -218,5 +220,5 @@ def _lived_long(node: Node, now: datetime) -> bool:
     return node.launched_at is not None and now - node.launched_at >= LONG_LIFE
 
 
-def _moved(node: Node, seen: ObservedEvent) -> Node:
-    return replace(node, status=MOVES.get((node.status, seen), node.status))
+def _moved(node: Node, observation: ObservedEvent) -> Node:
+    return replace(node, status=MOVES.get((node.status, observation), node.status))

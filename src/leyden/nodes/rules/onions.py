@@ -35,7 +35,7 @@ class Onion(Struct, frozen=True, kw_only=True):
         return host_of(self.seed)
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class OnionPlan(Struct, frozen=True, kw_only=True):
     """The services to remove from Tor, and those to add afterwards."""
 
     remove: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ def plan(
     known: Mapping[str, str],
     present: Collection[str],
     ours: Collection[str],
-) -> Plan:
+) -> OnionPlan:
     """Return the changes to make in Tor; all mappings are from hosts to targets.
 
     Tor does not report the target of a service: `known` has the targets that were
@@ -80,7 +80,8 @@ def plan(
         for host in sorted(set(present) & set(ours))
         if host not in wanted or known.get(host) != wanted[host]
     ]
-    kept = set(present) - set(remove)
-    return Plan(
-        remove=tuple(remove), add=tuple(host for host in wanted if host not in kept)
+    remaining = set(present) - set(remove)
+    return OnionPlan(
+        remove=tuple(remove),
+        add=tuple(host for host in wanted if host not in remaining),
     )

@@ -12,11 +12,11 @@ from datetime import datetime
 from enum import StrEnum, auto
 
 from leyden.errors import NotAllowed
-from leyden.nodes.rules.nodes import DesiredState, Node, RuntimeName, Status
+from leyden.nodes.rules.nodes import DesiredState, Node, NodeStatus, RuntimeName
 from leyden.values import Struct, replace
 
 
-class Step(StrEnum):
+class RelocationStep(StrEnum):
     """The step that a move is at."""
 
     STOPPING = auto()  # its lnd is being stopped at the origin
@@ -33,7 +33,7 @@ class Relocation(Struct, frozen=True, kw_only=True):
     node_id: str
     origin: RuntimeName
     target: RuntimeName
-    step: Step = Step.STOPPING
+    step: RelocationStep = RelocationStep.STOPPING
     copy: str = ""
     size: int = 0
     failures: int = 0
@@ -43,7 +43,10 @@ class Relocation(Struct, frozen=True, kw_only=True):
     @property
     def failed(self) -> bool:
         """Whether the move has ended with the node at its origin."""
-        return self.step in {Step.CLEANING, Step.DONE} and not self.copy
+        return (
+            self.step in {RelocationStep.CLEANING, RelocationStep.DONE}
+            and not self.copy
+        )
 
 
 def begin(node: Node, target: RuntimeName) -> Node:
@@ -57,7 +60,7 @@ def begin(node: Node, target: RuntimeName) -> Node:
     if node.wanted is not DesiredState.RUNNING:
         return replace(node, moves_to=target)
     # Its owner sees a restart: the end of this lnd is intended, and not a crash.
-    status = Status.RESTARTING if node.status in _UP else node.status
+    status = NodeStatus.RESTARTING if node.status in _UP else node.status
     return replace(node, moves_to=target, status=status, revision=node.revision + 1)
 
 
@@ -74,5 +77,10 @@ def stay(node: Node, *, now: datetime) -> Node:
 
 
 _UP = frozenset(
-    {Status.STARTING, Status.WAITING_INIT, Status.WAITING_UNLOCK, Status.RUNNING}
+    {
+        NodeStatus.STARTING,
+        NodeStatus.WAITING_INIT,
+        NodeStatus.WAITING_UNLOCK,
+        NodeStatus.RUNNING,
+    }
 )

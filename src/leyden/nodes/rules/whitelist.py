@@ -12,7 +12,7 @@ from leyden.errors import Malformed
 
 Network = IPv4Network | IPv6Network
 
-MOST_ENTRIES = 500
+MAX_ENTRIES = 500
 _LONGEST_ENTRY = 45 + len("/128")  # an IPv6 address with an IPv4 tail, and a prefix
 # The module ipaddress accepts zone ids with anything in them, even a newline
 # ("fe80::1%\nX"), and prefixes such as "10.0.0.0/255.0.0.0" or "/08": reject them here.
@@ -28,8 +28,8 @@ def parse(value: object, *, field: str = "whitelist") -> tuple[str, ...]:
     """
     if not isinstance(value, list | tuple):
         raise Malformed(f"{field}: must be a list of IP addresses and CIDR blocks")
-    if len(value) > MOST_ENTRIES:
-        raise Malformed(f"{field}: at most {MOST_ENTRIES} entries are allowed")
+    if len(value) > MAX_ENTRIES:
+        raise Malformed(f"{field}: at most {MAX_ENTRIES} entries are allowed")
     entries = (_network(entry, f"{field}[{i}]") for i, entry in enumerate(value))
     return tuple(dict.fromkeys(_write(entry) for entry in entries))
 
@@ -42,11 +42,11 @@ def networks(whitelist: Iterable[str]) -> tuple[Network, ...]:
 def allows(whitelist: Iterable[str], address: str) -> bool:
     """Return whether a canonical list allows an address, as a gateway decides."""
     try:
-        seen = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return False
-    mapped = getattr(seen, "ipv4_mapped", None)
-    return any((mapped or seen) in entry for entry in networks(whitelist))
+    mapped = getattr(ip, "ipv4_mapped", None)
+    return any((mapped or ip) in entry for entry in networks(whitelist))
 
 
 def _network(entry: object, field: str) -> Network:

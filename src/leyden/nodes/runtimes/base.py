@@ -166,7 +166,7 @@ class Reports(Protocol):
         ...
 
 
-class Homes(Protocol):
+class NodeFiles(Protocol):
     """The files that lnd leaves in a node's folder.
 
     Nothing in the folder is changed, except that macaroons are deleted.

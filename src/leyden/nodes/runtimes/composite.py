@@ -11,8 +11,8 @@ from leyden.nodes.rules.observations import Observation
 from leyden.nodes.runtimes.base import (
     Checkpoint,
     HomeChanges,
-    Homes,
     LaunchSpec,
+    NodeFiles,
     OnObservation,
     Runtime,
     Usage,
@@ -67,10 +67,10 @@ class SeveralRuntimes:
             each.close()
 
 
-class SeveralHomes:
+class SeveralNodeFiles:
     """The files of nodes, wherever they are."""
 
-    def __init__(self, homes: Mapping[RuntimeName, Homes]) -> None:
+    def __init__(self, homes: Mapping[RuntimeName, NodeFiles]) -> None:
         self._homes = homes
 
     async def log(self, node: Node, lines: int) -> list[str]:

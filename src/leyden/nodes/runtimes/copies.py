@@ -56,14 +56,14 @@ def content(folder: Path) -> Content:
 
     Raise if it is missing, or if a part of it can't be read.
     """
-    whole, total = hashlib.sha256(), 0
+    overall, total = hashlib.sha256(), 0
     for name, path in _files(folder, onerror=_raise):
         with _opened(path) as file:
             size = os.fstat(file.fileno()).st_size
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        whole.update(f"{digest} {size} {name}\n".encode(errors="surrogateescape"))
+        overall.update(f"{digest} {size} {name}\n".encode(errors="surrogateescape"))
         total += size
-    return Content(digest=whole.hexdigest(), size=total)
+    return Content(digest=overall.hexdigest(), size=total)
 
 
 def size(folder: Path) -> int:
@@ -110,9 +110,9 @@ async def unpack(folder: Path, archive: AsyncIterator[bytes]) -> None:
                 if writing.done():
                     break
                 await asyncio.sleep(0.005)
-        feed.end(whole=True)
+        feed.end(is_complete=True)
     finally:
-        feed.end(whole=False)
+        feed.end(is_complete=False)
         await asyncio.wait([writing])
     try:
         writing.result()
@@ -126,7 +126,7 @@ class _Feed(io.RawIOBase):
     def __init__(self) -> None:
         self._parts: queue.Queue[bytes | None] = queue.Queue()
         self._left = b""
-        self._whole = False
+        self._is_complete = False
 
     def offer(self, part: bytes) -> bool:
         """Append a part; return False while the buffer is full."""
@@ -136,9 +136,9 @@ class _Feed(io.RawIOBase):
             self._parts.put(part)
         return True
 
-    def end(self, *, whole: bool) -> None:
+    def end(self, *, is_complete: bool) -> None:
         """Mark the end: no more parts follow."""
-        self._whole = self._whole or whole
+        self._is_complete = self._is_complete or is_complete
         self._parts.put(None)
 
     def read(self, size: int = -1) -> bytes:
@@ -146,7 +146,7 @@ class _Feed(io.RawIOBase):
         while len(self._left) < size:
             part = self._parts.get()
             if part is None:
-                if not self._whole:
+                if not self._is_complete:
                     raise OSError("the copy was cut short")
                 self._parts.put(None)
                 break

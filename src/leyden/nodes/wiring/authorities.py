@@ -27,7 +27,7 @@ from leyden.nodes.certificates.authority import (
     open_or_create,
     renew_intermediate,
 )
-from leyden.nodes.certificates.constraints import Scope, check_covers, scope
+from leyden.nodes.certificates.constraints import CertificateScope, check_covers, scope
 from leyden.nodes.certificates.expiry import Validity, renewal_due
 from leyden.nodes.certificates.signing import Seal, create, seal_root_key
 from leyden.nodes.fleet import OF_THE_HOME
@@ -163,10 +163,10 @@ def _rotated(
     return ours.authority
 
 
-def _scope(settings: Settings, nodes: Iterable[Node] = ()) -> Scope:
+def _scope(settings: Settings, nodes: Iterable[Node] = ()) -> CertificateScope:
     """Return the scope that an authority needs: existing nodes, and the API."""
-    kept = dict.fromkeys(node.api_endpoint.partition(".")[2] for node in nodes)
-    return scope((settings.nodes_domain, *kept, *own_names.api_names(settings)))
+    domains = dict.fromkeys(node.api_endpoint.partition(".")[2] for node in nodes)
+    return scope((settings.nodes_domain, *domains, *own_names.api_names(settings)))
 
 
 def _sealing(sealer: Sealer) -> Seal:

@@ -10,24 +10,24 @@ from urllib.parse import urlsplit
 
 from leyden.base.settings import Settings, words
 from leyden.errors import Malformed, SetupError
-from leyden.nodes.api.companions import Tokens
+from leyden.nodes.api.companions import TokenReviewer
 from leyden.nodes.certificates.authority import Authority
-from leyden.nodes.rules.nodes import Network, Type
+from leyden.nodes.rules.nodes import Network, NodeType
 from leyden.nodes.rules.versions import OFFERED, Catalogue, Version, parse_version
-from leyden.nodes.runtimes.base import Homes, Reports, Runtime
+from leyden.nodes.runtimes.base import NodeFiles, Reports, Runtime
 from leyden.nodes.runtimes.local.layout import Ground
-from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.runtimes.move_endpoints import MoveEndpoint
 from leyden.nodes.wiring.identity import Here
 from leyden.nodes.wiring.ownership import has_nodes
 
 _BY_DIGEST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:_-]*@sha256:[0-9a-f]{64}")
 
 
-class Cluster(Protocol):
+class JoinedCluster(Protocol):
     """A cluster that was joined, and the namespace of nodes in it."""
 
     here: Here
-    tokens: Tokens
+    tokens: TokenReviewer
 
     def runtime(
         self,
@@ -35,7 +35,7 @@ class Cluster(Protocol):
         grounds: Mapping[Network, Ground],
         authority: Authority,
         reported: Reports,
-    ) -> tuple[Runtime, Homes, Side]:
+    ) -> tuple[Runtime, NodeFiles, MoveEndpoint]:
         """Return the runtime, the homes and the side of nodes there.
 
         `reported` has what nodes' companions have reported.
@@ -50,7 +50,7 @@ class Cluster(Protocol):
 @asynccontextmanager
 async def joined(
     settings: Settings, *, serves_only: bool = False
-) -> AsyncIterator[Cluster | None]:
+) -> AsyncIterator[JoinedCluster | None]:
     """Yield the configured cluster, checked; None if there is none.
 
     A process that only serves the API needs few rights there.
@@ -67,11 +67,11 @@ async def joined(
         yield cluster
 
 
-def disks(settings: Settings) -> Mapping[Type, int]:
+def disks(settings: Settings) -> Mapping[NodeType, int]:
     """Return the sizes of volumes in GiB."""
     return {
-        Type.STANDARD: settings.standard_disk_gib,
-        Type.PROFESSIONAL: settings.professional_disk_gib,
+        NodeType.STANDARD: settings.standard_disk_gib,
+        NodeType.PROFESSIONAL: settings.professional_disk_gib,
     }
 
 

@@ -107,7 +107,7 @@ class Gate:
     def __init__(self, in_place: Callable[[], bool], *, fresh_s: float = 0.25) -> None:
         self._in_place = in_place
         self._fresh_s = fresh_s  # a storm of starts shares a look: 5 ms of processor
-        self._seen: float | None = None
+        self._checked_at: float | None = None
         self._turn = asyncio.Lock()
 
     async def passed(self) -> None:
@@ -116,12 +116,15 @@ class Gate:
         The node keeps its status, and its start is retried.
         """
         async with self._turn:
-            if self._seen is not None and time.monotonic() - self._seen < self._fresh_s:
+            if (
+                self._checked_at is not None
+                and time.monotonic() - self._checked_at < self._fresh_s
+            ):
                 return
-            self._seen = None
+            self._checked_at = None
             if not await asyncio.to_thread(self._in_place):
                 raise Away(
                     "the egress policy of nodes is not in place: nodes can't start "
                     "until it is back"
                 )
-            self._seen = time.monotonic()
+            self._checked_at = time.monotonic()

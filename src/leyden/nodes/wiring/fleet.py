@@ -17,13 +17,13 @@ from leyden.events.wiring.dispatcher import allowed, reach
 from leyden.nodes import certificate_expiry, home_reports
 from leyden.nodes.certificates.authority import Authority
 from leyden.nodes.certificates.roots import Roots
-from leyden.nodes.fleet import Fleet, FleetSettings, Ports
+from leyden.nodes.fleet import Fleet, FleetSettings, GatewayPorts
 from leyden.nodes.housekeeping import notify_of_updates
-from leyden.nodes.rules.node_settings import Calls
+from leyden.nodes.rules.node_settings import AllowedCalls
 from leyden.nodes.rules.nodes import Node, RuntimeName
-from leyden.nodes.runtimes.base import Homes, Runtime
-from leyden.nodes.runtimes.composite import SeveralHomes, SeveralRuntimes
-from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.runtimes.base import NodeFiles, Runtime
+from leyden.nodes.runtimes.composite import SeveralNodeFiles, SeveralRuntimes
+from leyden.nodes.runtimes.move_endpoints import MoveEndpoint
 from leyden.nodes.start_limits import StartLimit
 from leyden.nodes.watchers import Watching
 from leyden.nodes.wiring import (
@@ -33,7 +33,7 @@ from leyden.nodes.wiring import (
     onions,
     peer_addresses,
 )
-from leyden.nodes.wiring.clusters import Cluster, offered
+from leyden.nodes.wiring.clusters import JoinedCluster, offered
 from leyden.nodes.wiring.placement import slots
 from leyden.nodes.wiring.programs import Binary
 from leyden.people.quotas import limits
@@ -49,8 +49,8 @@ _AGAIN_S = 1.0
 log = logging.getLogger(__name__)
 
 
-def fleet_of(
-    platform: Platform, binary: Binary, cluster: Cluster | None = None
+def make_fleet(
+    platform: Platform, binary: Binary, cluster: JoinedCluster | None = None
 ) -> Fleet | None:
     """Return the configured fleet, if any: on this machine, or in a cluster."""
     settings = platform.settings
@@ -59,7 +59,7 @@ def fleet_of(
         return None
     authority = Authority(settings.home_path / "authority")
     at_once = _STARTS_IN_A_CLUSTER
-    found: dict[RuntimeName, tuple[Runtime, Homes, Side]] = {}
+    found: dict[RuntimeName, tuple[Runtime, NodeFiles, MoveEndpoint]] = {}
     if cluster is not None:
         reported = home_reports.Reported(platform.database.reader)
         found[RuntimeName.KUBERNETES] = cluster.runtime(
@@ -74,15 +74,15 @@ def fleet_of(
     [*_, (runtime, homes, _)] = found.values()
     if len(found) > 1:
         runtime = SeveralRuntimes({name: each[0] for name, each in found.items()})
-        homes = SeveralHomes({name: each[1] for name, each in found.items()})
+        homes = SeveralNodeFiles({name: each[1] for name, each in found.items()})
     return Fleet(
         database=platform.database,
         sealer=platform.sealer,
         runtime=runtime,
-        homes=homes,
+        node_files=homes,
         sides={name: each[2] for name, each in found.items()},
         gateway=gateways.gateway(settings),
-        tor=onions.tor_of(settings),
+        tor=onions.make_tor(settings),
         authority=authority,
         clock=platform.clock,
         starts=StartLimit(at_once),
@@ -93,7 +93,7 @@ def fleet_of(
             slots=slots(settings),
             networks=frozenset(grounds),
             catalogue=offered(settings),
-            ports=Ports(
+            ports=GatewayPorts(
                 host=settings.gateway_host,
                 rest=settings.gateway_rest_port,
                 grpc=settings.gateway_grpc_port,
@@ -105,7 +105,7 @@ def fleet_of(
             ),
             peer_ports=peer_addresses.ports(settings),
             webhooks=allowed(settings),
-            calls=Calls(
+            calls=AllowedCalls(
                 webhook=reach(settings),
                 remotesigninghost=node_openings.signers(settings),
                 tor=bool(onions.socks(settings)),
@@ -128,7 +128,7 @@ def _look_every(settings: Settings) -> timedelta:
 
 
 @asynccontextmanager
-async def looked_after(
+async def run_fleet_jobs(
     settings: Settings, fleet: Fleet, watching: Watching
 ) -> AsyncIterator[None]:
     """Run the node watch and the gateway for the block.

@@ -4,14 +4,14 @@ import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from leyden.base.http.connections import Limits
+from leyden.base.http.connections import ConnectionLimits
 from leyden.base.http.server import Application, bind, serving
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.nodes.api.companions import LIMITS, Companions
 from leyden.nodes.api.gateways import Gateways
 from leyden.nodes.wiring import api_certificate
-from leyden.nodes.wiring.clusters import Cluster
+from leyden.nodes.wiring.clusters import JoinedCluster
 
 
 def companions_name(settings: Settings) -> str:
@@ -26,7 +26,7 @@ def routes_name(settings: Settings) -> str:
 
 @asynccontextmanager
 async def companions(
-    platform: Platform, cluster: Cluster | None
+    platform: Platform, cluster: JoinedCluster | None
 ) -> AsyncIterator[None]:
     """Serve reports of companions for the block, if nodes have companions."""
     settings = platform.settings
@@ -66,7 +66,7 @@ async def _listening(
     app: Application,
     sockets: Sequence[socket.socket],
     *,
-    limits: Limits | None = None,
+    limits: ConnectionLimits | None = None,
 ) -> AsyncIterator[None]:
     try:
         async with (

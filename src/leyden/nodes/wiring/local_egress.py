@@ -19,14 +19,14 @@ from leyden.nodes.runtimes.local.egress_policy import EgressPolicy, block_of, ta
 from leyden.nodes.runtimes.local.layout import Layout
 from leyden.nodes.runtimes.local.placement import Placement
 from leyden.nodes.wiring import egress
-from leyden.nodes.wiring.node_openings import Grounds, policy_of
+from leyden.nodes.wiring.node_openings import Grounds, make_policy
 from leyden.values import replace
 
 # In a folder, which systemd keeps writable for a unit; the rest of /run is not.
 LOCK: Final = Path("/run/leyden/lock")
-_KEPT: Final = "first_uid"  # in the home: nodes' files belong to these users
+_FIRST_UID_FILE: Final = "first_uid"  # in the home: nodes' files belong to these users
 _BLOCK: Final = 1 << 16
-_MOST_BLOCKS: Final = 64
+_MAX_BLOCKS: Final = 64
 _LOOK_AGAIN_S: Final = 30.0
 _REQUIRED_AGAIN_S: Final = 10.0
 _MISSING: Final = Gauge(
@@ -54,7 +54,7 @@ def enforce(settings: Settings, placement: Placement, grounds: Grounds) -> Place
     with _one_at_a_time():
         known = nftables.remove_abandoned()
         placement = _block(settings, placement, known)
-        nftables.apply(policy_of(settings, placement, grounds), known)
+        nftables.apply(make_policy(settings, placement, grounds), known)
     _keep(settings.home_path, placement)
     log.info("egress policy of nodes is active", extra={"users": block_of(placement)})
     return placement
@@ -109,7 +109,7 @@ def repair(
 ) -> EgressPolicy | None:
     """Apply the policy where it is not as it should be; None where that fails."""
     try:
-        wanted = policy_of(settings, layout.placement, layout.grounds)
+        wanted = make_policy(settings, layout.placement, layout.grounds)
         missing = not nftables.is_applied(wanted)
         if missing or wanted != applied:
             nftables.apply(wanted)
@@ -144,8 +144,8 @@ def _block(
     taken = [held.users for table, held in known.items() if table != ours]
     step = max(_BLOCK, placement.network.num_addresses)
     start = -(-(placement.first_uid or 0) // step) * step
-    candidates = [start + number * step for number in range(_MOST_BLOCKS)]
-    before = _kept(settings.home_path)
+    candidates = [start + number * step for number in range(_MAX_BLOCKS)]
+    before = _first_uid(settings.home_path)
     if before is not None and before % placement.network.num_addresses == 0:
         candidates.insert(0, before)
     for first in candidates:
@@ -154,21 +154,21 @@ def _block(
         if not any(low <= last and begin <= high for begin, last in taken):
             return chosen
     raise SetupError(
-        f"other installations use all {_MOST_BLOCKS} blocks of users; set "
+        f"other installations use all {_MAX_BLOCKS} blocks of users; set "
         "nodes_first_uid to a free one"
     )
 
 
-def _kept(home: Path) -> int | None:
+def _first_uid(home: Path) -> int | None:
     try:
-        return int((home / _KEPT).read_text())
+        return int((home / _FIRST_UID_FILE).read_text())
     except (FileNotFoundError, ValueError):
         return None
 
 
 def _keep(home: Path, placement: Placement) -> None:
-    if _kept(home) != placement.first_uid:
-        write_private(home / _KEPT, f"{placement.first_uid}\n")
+    if _first_uid(home) != placement.first_uid:
+        write_private(home / _FIRST_UID_FILE, f"{placement.first_uid}\n")
 
 
 @contextmanager

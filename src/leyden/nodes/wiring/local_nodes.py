@@ -11,22 +11,22 @@ from leyden.nodes.certificates.authority import Authority
 from leyden.nodes.lnd.chains import (
     Backend,
     Bitcoind,
-    Btcd,
+    BtcdBackend,
     Chain,
     Neutrino,
     check_backend,
 )
 from leyden.nodes.lnd.options import Logs
 from leyden.nodes.rules.nodes import Network
-from leyden.nodes.runtimes.base import Homes, Runtime
+from leyden.nodes.runtimes.base import NodeFiles, Runtime
 from leyden.nodes.runtimes.local import layout
 from leyden.nodes.runtimes.local.layout import Ground, Layout
 from leyden.nodes.runtimes.local.local import LocalRuntime
-from leyden.nodes.runtimes.local.local_homes import LocalHomes
-from leyden.nodes.runtimes.local.local_side import LocalSide
-from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.runtimes.local.local_move_endpoint import LocalMoveEndpoint
+from leyden.nodes.runtimes.local.local_node_files import LocalNodeFiles
+from leyden.nodes.runtimes.move_endpoints import MoveEndpoint
 from leyden.nodes.wiring import local_egress, onions
-from leyden.nodes.wiring.placement import cgroups_of, placement_of
+from leyden.nodes.wiring.placement import make_cgroups, make_placement
 from leyden.nodes.wiring.programs import Binary, shared_copies
 
 
@@ -35,28 +35,28 @@ def runtime(
     grounds: Mapping[Network, Ground],
     binary: Binary,
     authority: Authority,
-) -> tuple[Runtime, Homes, Side]:
+) -> tuple[Runtime, NodeFiles, MoveEndpoint]:
     """Return the runtime, the homes and the side of nodes on this machine."""
     root = layout.root(settings.home_path)
-    placement = local_egress.enforce(settings, placement_of(settings, root), grounds)
+    placement = local_egress.enforce(settings, make_placement(settings, root), grounds)
     if placement.first_uid is not None:
         binary = shared_copies(binary, settings.home_path / "programs")
-    places = Layout(root=root, placement=placement, grounds=grounds)
+    node_layout = Layout(root=root, placement=placement, grounds=grounds)
     local = LocalRuntime(
-        places,
+        node_layout,
         binary=binary,
         trusts=trusting(authority),
         cors_origins=own_names.origins(settings),
         tor_socks=onions.socks(settings),
         logs=Logs(files=settings.node_log_files, file_mb=settings.node_log_file_mb),
         grace_s=settings.node_stop_grace_s,
-        cgroups=cgroups_of(settings),
-        egress=local_egress.LocalEgress(settings, places),
+        cgroups=make_cgroups(settings),
+        egress=local_egress.LocalEgress(settings, node_layout),
     )
     return (
         local,
-        LocalHomes(places),
-        LocalSide(places, grace_s=settings.node_stop_grace_s),
+        LocalNodeFiles(node_layout),
+        LocalMoveEndpoint(node_layout, grace_s=settings.node_stop_grace_s),
     )
 
 
@@ -108,7 +108,7 @@ def _backend(settings: Settings, network: str, kind: str) -> Backend:
     except OSError as error:
         reason = error.strerror
         raise SetupError(f"{network}_rpc_certificate: {reason}") from None
-    return Btcd(
+    return BtcdBackend(
         host=setting("rpc_host"),
         user=setting("rpc_user"),
         password=setting("rpc_password"),

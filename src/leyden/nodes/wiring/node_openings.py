@@ -11,7 +11,7 @@ from leyden.base.settings import Settings, words
 from leyden.errors import SetupError
 from leyden.events.wiring.dispatcher import networks, reach
 from leyden.nodes.rules import nodes as domain
-from leyden.nodes.runtimes.local.egress_policy import EgressPolicy, Opening
+from leyden.nodes.runtimes.local.egress_policy import AllowedDestination, EgressPolicy
 from leyden.nodes.runtimes.local.layout import Ground
 from leyden.nodes.runtimes.local.placement import Placement
 from leyden.nodes.wiring import hosts, onions, peer_addresses
@@ -22,12 +22,12 @@ _POSTGRES: Final = 5432
 _OPENING = re.compile(
     r"(?:\[([0-9A-Fa-f:.]+(?:/[0-9]+)?)\]|([0-9.]+(?:/[0-9]+)?)):([0-9]{1,5})"
 )
-_MOST_PORT: Final = 65_535
+_MAX_PORT: Final = 65_535
 
 Grounds = Mapping[domain.Network, Ground]
 
 
-def policy_of(
+def make_policy(
     settings: Settings, placement: Placement, grounds: Grounds
 ) -> EgressPolicy:
     """Return the configured egress policy."""
@@ -66,17 +66,17 @@ def signers(settings: Settings) -> Reach:
     )
 
 
-def _openings(settings: Settings) -> Iterator[Opening]:
+def _openings(settings: Settings) -> Iterator[AllowedDestination]:
     for word in words(settings.nodes_may_reach):
         match = _OPENING.fullmatch(word)
         where, port = (match[1] or match[2], int(match[3])) if match else (word, None)
-        if port is not None and not 1 <= port <= _MOST_PORT:
+        if port is not None and not 1 <= port <= _MAX_PORT:
             raise SetupError(f"nodes_may_reach: {port} must be a port")
         (network,) = networks("nodes_may_reach", where)
-        yield Opening(network, port)
+        yield AllowedDestination(network, port)
 
 
-def _to_backends(grounds: Grounds) -> Iterator[Opening]:
+def _to_backends(grounds: Grounds) -> Iterator[AllowedDestination]:
     for ground in grounds.values():
         for where in ground.backend.hosts:
             host, port = _host_and_port(where)
@@ -86,25 +86,25 @@ def _to_backends(grounds: Grounds) -> Iterator[Opening]:
                     "allows nodes only this port"
                 )
             for network in hosts.resolved(host):
-                yield Opening(network, port)
+                yield AllowedDestination(network, port)
 
 
-def _to_peers(settings: Settings) -> Iterator[Opening]:
+def _to_peers(settings: Settings) -> Iterator[AllowedDestination]:
     """Allow other nodes of the installation: through the gateway, as strangers."""
     for network in hosts.resolved(peer_addresses.host(settings)):
         for first, last in peer_addresses.ports(settings).ranges:
-            yield Opening(network, first, last_port=last)
+            yield AllowedDestination(network, first, last_port=last)
 
 
-def _to_tor(settings: Settings) -> Iterator[Opening]:
+def _to_tor(settings: Settings) -> Iterator[AllowedDestination]:
     """Allow Tor's SOCKS port; Tor itself refuses to connect to internal addresses."""
-    if place := onions.socks(settings):
-        host, port = _host_and_port(place)
+    if address := onions.socks(settings):
+        host, port = _host_and_port(address)
         for network in hosts.resolved(host):
-            yield Opening(network, port)
+            yield AllowedDestination(network, port)
 
 
-def _to_resolvers() -> Iterator[Opening]:
+def _to_resolvers() -> Iterator[AllowedDestination]:
     """Allow the resolvers, which lnd needs for peers and its owner's signer."""
     try:
         lines = _RESOLVERS.read_text().splitlines()
@@ -115,10 +115,10 @@ def _to_resolvers() -> Iterator[Opening]:
             case ["nameserver", address, *_]:
                 for network in hosts.resolved(address.partition("%")[0]):
                     for protocol in ("tcp", "udp"):
-                        yield Opening(network, _DNS, protocol)
+                        yield AllowedDestination(network, _DNS, protocol)
 
 
-def _locked(settings: Settings) -> Iterator[Opening]:
+def _locked(settings: Settings) -> Iterator[AllowedDestination]:
     """Yield the platform's own services, which stay closed to nodes.
 
     This matters if they have public addresses. Only their ports are closed: nodes
@@ -129,7 +129,7 @@ def _locked(settings: Settings) -> Iterator[Opening]:
     ours = (settings.treasury_host, settings.pool_host, settings.seller_host)
     for host, port in (database, *map(_host_and_port, ours)):
         for network in hosts.resolved(host):
-            yield Opening(network, port)
+            yield AllowedDestination(network, port)
 
 
 def _host_and_port(text: str) -> tuple[str, int | None]:

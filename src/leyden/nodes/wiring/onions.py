@@ -9,17 +9,17 @@ from leyden.errors import SetupError
 from leyden.nodes.onions.control import ControlPort, TorControl
 from leyden.nodes.wiring import peer_addresses
 
-_PLACE = re.compile(
+_ADDRESS = re.compile(
     r"unix:/.+|(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(?P<port>[0-9]{1,5})"
 )
 _HIGHEST = 65_535
 
 
-def tor_of(settings: Settings) -> TorControl | None:
+def make_tor(settings: Settings) -> TorControl | None:
     """Return the configured Tor, if any."""
     if not settings.tor_control:
         return None
-    match = _PLACE.fullmatch(settings.tor_control)
+    match = _ADDRESS.fullmatch(settings.tor_control)
     if not match or not 0 < int(match["port"] or 1) <= _HIGHEST:
         raise SetupError(
             f"tor_control: {settings.tor_control!r} is not HOST:PORT or unix:/PATH"
@@ -29,7 +29,9 @@ def tor_of(settings: Settings) -> TorControl | None:
     file = Path(settings.tor_cookie_file) if settings.tor_cookie_file else None
     return TorControl(
         ControlPort(
-            place=settings.tor_control, password=settings.tor_password, cookie_file=file
+            address=settings.tor_control,
+            password=settings.tor_password,
+            cookie_file=file,
         )
     )
 
@@ -77,7 +79,7 @@ def socks(settings: Settings) -> str:
         raise SetupError(
             "tor_socks: needs runtime = local; nodes in a cluster can't use Tor"
         )
-    match = _PLACE.fullmatch(settings.tor_socks)
+    match = _ADDRESS.fullmatch(settings.tor_socks)
     port = int((match and match["port"]) or 0)
     try:
         address = ip_address(settings.tor_socks.rpartition(":")[0].strip("[]"))

@@ -8,7 +8,7 @@ from typing import Final
 
 from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.nodes.rules.nodes import Type
+from leyden.nodes.rules.nodes import NodeType
 from leyden.nodes.runtimes.local.cgroups import Cgroups
 from leyden.nodes.runtimes.local.placement import (
     MIB,
@@ -21,12 +21,12 @@ from leyden.nodes.runtimes.local.placement import (
 from leyden.values import replace
 
 _FIRST_UID_OF_ROOT: Final = 3 << 16
-_MOST_SLOTS: Final = 65_000
+_MAX_SLOTS: Final = 65_000
 
 log = logging.getLogger(__name__)
 
 
-def placement_of(settings: Settings, root: Path) -> Placement:
+def make_placement(settings: Settings, root: Path) -> Placement:
     """Return the placement of nodes: address, share, and a user each if possible."""
     first_uid = settings.nodes_first_uid or None
     if first_uid is None and may_give_users():
@@ -50,21 +50,21 @@ def placement_of(settings: Settings, root: Path) -> Placement:
     )
 
 
-def shares(settings: Settings) -> Iterator[tuple[Type, Share]]:
+def shares(settings: Settings) -> Iterator[tuple[NodeType, Share]]:
     """Yield the share of each type."""
     yield (
-        Type.STANDARD,
+        NodeType.STANDARD,
         replace(
-            SHARES[Type.STANDARD],
+            SHARES[NodeType.STANDARD],
             memory=settings.standard_memory_mb * MIB,
             weight=settings.standard_weight,
             cpus=settings.standard_cpus,
         ),
     )
     yield (
-        Type.PROFESSIONAL,
+        NodeType.PROFESSIONAL,
         replace(
-            SHARES[Type.PROFESSIONAL],
+            SHARES[NodeType.PROFESSIONAL],
             memory=settings.professional_memory_mb * MIB,
             weight=settings.professional_weight,
             cpus=settings.professional_cpus,
@@ -72,7 +72,7 @@ def shares(settings: Settings) -> Iterator[tuple[Type, Share]]:
     )
 
 
-def cgroups_of(settings: Settings) -> Cgroups | None:
+def make_cgroups(settings: Settings) -> Cgroups | None:
     """Return what holds nodes to their shares, if anything can."""
     if settings.nodes_cgroups == "off":
         log.warning("nodes run without resource limits: nodes_cgroups is off")
@@ -90,7 +90,7 @@ def cgroups_of(settings: Settings) -> Cgroups | None:
 
 def slots(settings: Settings) -> int:
     """Return the number of nodes that there are addresses for."""
-    return min(_MOST_SLOTS, _network(settings.nodes_addresses).num_addresses - 2)
+    return min(_MAX_SLOTS, _network(settings.nodes_addresses).num_addresses - 2)
 
 
 def _network(text: str) -> ipaddress.IPv4Network:

@@ -8,20 +8,20 @@ from pathlib import Path
 from leyden.base.settings import Settings, own_names
 from leyden.nodes.certificates.authority import Authority
 from leyden.nodes.lnd.options import Logs
-from leyden.nodes.rules.nodes import Network, Type
-from leyden.nodes.runtimes.base import Homes, Reports, Runtime
+from leyden.nodes.rules.nodes import Network, NodeType
+from leyden.nodes.runtimes.base import NodeFiles, Reports, Runtime
 from leyden.nodes.runtimes.kubernetes import access, installation
-from leyden.nodes.runtimes.kubernetes.access import Access
-from leyden.nodes.runtimes.kubernetes.api import Api, connect
+from leyden.nodes.runtimes.kubernetes.access import ApiServerAccess
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi, connect
 from leyden.nodes.runtimes.kubernetes.companions import Companion
-from leyden.nodes.runtimes.kubernetes.homes import KubernetesHomes
-from leyden.nodes.runtimes.kubernetes.objects import Objects
+from leyden.nodes.runtimes.kubernetes.move_endpoint import KubernetesMoveEndpoint
+from leyden.nodes.runtimes.kubernetes.node_files import KubernetesNodeFiles
+from leyden.nodes.runtimes.kubernetes.objects import NodeObjects
 from leyden.nodes.runtimes.kubernetes.runtime import KubernetesRuntime
-from leyden.nodes.runtimes.kubernetes.side import KubernetesSide
 from leyden.nodes.runtimes.kubernetes.template import Size, Template
 from leyden.nodes.runtimes.kubernetes.tokens import Tokens
 from leyden.nodes.runtimes.local.layout import Ground
-from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.runtimes.move_endpoints import MoveEndpoint
 from leyden.nodes.wiring import identity, listeners, local_nodes
 from leyden.nodes.wiring.authorities import folder_of
 from leyden.nodes.wiring.clusters import disks, images
@@ -30,7 +30,7 @@ from leyden.nodes.wiring.placement import shares
 
 
 @asynccontextmanager
-async def connected(settings: Settings) -> AsyncIterator[Api]:
+async def connected(settings: Settings) -> AsyncIterator[KubernetesApi]:
     """Connect to the cluster for the block, once it is checked."""
     async with _checked(settings) as (api, _):
         yield api
@@ -50,7 +50,7 @@ async def joined(
 @asynccontextmanager
 async def _checked(
     settings: Settings, *, serves_only: bool = False
-) -> AsyncIterator[tuple[Api, str]]:
+) -> AsyncIterator[tuple[KubernetesApi, str]]:
     """Connect for the block; yield the namespace's uid as well."""
     async with connect(_access(settings)) as api:
         uid = await installation.check(
@@ -65,7 +65,7 @@ class Joined:
     """The namespace of a cluster, over a connection that stays open."""
 
     def __init__(
-        self, api: Api, here: Here, settings: Settings, *, serves_only: bool
+        self, api: KubernetesApi, here: Here, settings: Settings, *, serves_only: bool
     ) -> None:
         self._serves_only = serves_only
         self.here = here
@@ -79,7 +79,7 @@ class Joined:
         grounds: Mapping[Network, Ground],
         authority: Authority,
         reported: Reports,
-    ) -> tuple[Runtime, Homes, Side]:
+    ) -> tuple[Runtime, NodeFiles, MoveEndpoint]:
         """Return the runtime, the homes and the side of nodes there."""
         template = Template(
             grounds=grounds,
@@ -97,9 +97,9 @@ class Joined:
         )
         trusts = local_nodes.trusting(authority)
         runtime = KubernetesRuntime(self._api, template, trusts=trusts)
-        objects = Objects(self._api, template)
-        side = KubernetesSide(runtime, objects, template, trusts=trusts)
-        return runtime, KubernetesHomes(self._api, reported), side
+        objects = NodeObjects(self._api, template)
+        side = KubernetesMoveEndpoint(runtime, objects, template, trusts=trusts)
+        return runtime, KubernetesNodeFiles(self._api, reported), side
 
     async def mark(self, installation_id: str) -> None:
         """Mark the namespace as this installation's, and publish its address there.
@@ -114,7 +114,7 @@ class Joined:
             await companion.publish(self._api)
 
 
-def _access(settings: Settings) -> Access:
+def _access(settings: Settings) -> ApiServerAccess:
     namespace = settings.kubernetes_namespace
     if settings.kubeconfig:
         return access.read(Path(settings.kubeconfig).expanduser(), namespace)
@@ -133,7 +133,7 @@ def _companion(settings: Settings) -> Companion | None:
     )
 
 
-def _sizes(settings: Settings) -> Mapping[Type, Size]:
+def _sizes(settings: Settings) -> Mapping[NodeType, Size]:
     sizes = disks(settings)
     return {
         type_: Size(share=share, disk_gib=sizes[type_])

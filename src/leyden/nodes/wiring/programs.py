@@ -27,11 +27,11 @@ def lnds(
 
     async def binary(wanted: Version) -> Path:
         # Working out where it is takes a millisecond of each start.
-        if (there := known.get(wanted)) is None or not os.access(there, os.X_OK):
-            there = known[wanted] = await builds.binary(
+        if (path := known.get(wanted)) is None or not os.access(path, os.X_OK):
+            path = known[wanted] = await builds.binary(
                 "lnd", str(wanted), cache=cache, own=own, progress=progress
             )
-        return there
+        return path
 
     return binary
 

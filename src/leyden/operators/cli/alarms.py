@@ -8,8 +8,14 @@ import click
 
 from leyden.base.cli.database import on_platform
 from leyden.base.cli.formats import format_option
-from leyden.base.cli.groups import Group
-from leyden.base.cli.output import as_json, most_option, operator, print_list, print_one
+from leyden.base.cli.groups import LazyGroup
+from leyden.base.cli.output import (
+    as_json,
+    limit_option,
+    operator,
+    print_list,
+    print_one,
+)
 from leyden.base.platform import Platform
 from leyden.base.rules.times import to_iso
 from leyden.events import log, owned_subscriptions, subscriptions
@@ -18,20 +24,20 @@ from leyden.events.rows.subscriptions import Subscription
 from leyden.events.rules.chat import parse_format
 from leyden.events.rules.events import ALARMS, INSTALLATION
 from leyden.events.subscriptions import Wanted
-from leyden.events.wiring.dispatcher import dispatcher_of
+from leyden.events.wiring.dispatcher import make_dispatcher
 
 Result = TypeVar("Result")
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def alarms() -> None:
     """List alarms, and send them to webhook endpoints."""
 
 
 @alarms.command(name="list")
-@most_option(50, 1_000)
+@limit_option(50, 1_000)
 @as_json
-def list_(most: int, *, as_json: bool) -> None:
+def list_(limit: int, *, as_json: bool) -> None:
     """List when alarms were raised and cleared, newest first.
 
     \b
@@ -40,7 +46,9 @@ def list_(most: int, *, as_json: bool) -> None:
 
     async def read(platform: Platform) -> list[dict[str, object]]:
         reader = platform.database.reader
-        part = await log.read_back(reader, INSTALLATION, ALARMS, before=None, most=most)
+        part = await log.read_back(
+            reader, INSTALLATION, ALARMS, before=None, limit=limit
+        )
         return [
             {
                 "at": to_iso(each.created),
@@ -135,7 +143,7 @@ def stop_sending(endpoint_id: str) -> None:
 
 def _with_dispatcher(step: Callable[[Dispatcher], Awaitable[Result]]) -> Result:
     async def run(platform: Platform) -> Result:
-        return await step(dispatcher_of(platform))
+        return await step(make_dispatcher(platform))
 
     return on_platform(run)
 

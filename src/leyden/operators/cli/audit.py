@@ -5,16 +5,16 @@ from typing import Any
 import click
 
 from leyden.base.cli.database import on_platform
-from leyden.base.cli.output import as_json, most_option, print_json, print_rows
+from leyden.base.cli.output import as_json, limit_option, print_json, print_rows
 from leyden.base.platform import Platform
 from leyden.base.rows.audit import Line
 from leyden.base.rules.times import to_iso
 
 
 @click.command()
-@most_option(50, 10_000)
+@limit_option(50, 10_000)
 @as_json
-def audit(most: int, *, as_json: bool) -> None:
+def audit(limit: int, *, as_json: bool) -> None:
     """Print the audit log of who changed what, newest first.
 
     \b
@@ -25,7 +25,7 @@ def audit(most: int, *, as_json: bool) -> None:
         reader = platform.database.reader
         people = await reader.accounts.people()
         return (
-            await reader.audit.latest(most=most),
+            await reader.audit.latest(limit=limit),
             {f"user:{each.id}": each.email for each in people},
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 from leyden.base import settings
 from leyden.base.daemons import build as builds
 from leyden.base.daemons import catalogue
-from leyden.base.processes import most_files
+from leyden.base.processes import open_file_limit
 from leyden.base.settings import Settings
 from leyden.base.settings.fields import PRIVATE_PEER_PORTS
 from leyden.errors import LeydenError
@@ -35,7 +35,7 @@ _LAST_PORT = 65_535
 _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class CheckResult(Struct, frozen=True, kw_only=True):
     """The result of one check, and how to fix it."""
 
     what: str
@@ -44,15 +44,15 @@ class Finding(Struct, frozen=True, kw_only=True):
     mend: str = ""
 
 
-def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
+def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[CheckResult]:
     """Check this machine without changing anything."""
-    yield Finding(what=f"Python {platform.python_version()}", well=True)
+    yield CheckResult(what=f"Python {platform.python_version()}", well=True)
     yield from _programs(given, environment)
     yield _room(builds.default_cache(environment), _CACHE_GIB, "LEYDEN_CACHE")
     yield _room(given.home_path, _HOME_GIB, "LEYDEN_HOME")
     yield _home(given.home_path)
     yield from _ports(given)
-    yield Finding(
+    yield CheckResult(
         what="names like NODE.localhost resolve in every program",
         well=_resolves("node.localhost"),
         needed=False,
@@ -61,7 +61,7 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
             "that `leyden up` prints to /etc/hosts"
         ),
     )
-    yield Finding(
+    yield CheckResult(
         what="each node runs as its own user",
         well=os.geteuid() == 0,
         needed=False,
@@ -74,7 +74,7 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
     yield from _tor(given)
 
 
-def _tor(given: Settings) -> Iterator[Finding]:
+def _tor(given: Settings) -> Iterator[CheckResult]:
     """Ask Tor what it has, if the settings name one."""
     if not given.tor_control:
         return
@@ -82,7 +82,7 @@ def _tor(given: Settings) -> Iterator[Finding]:
 
     async def check() -> str:
         onions.target(given)
-        tor: Tor = onions.tor_of(given)
+        tor: Tor = onions.make_tor(given)
         try:
             connected = (await tor.status()).connected
         finally:
@@ -91,10 +91,10 @@ def _tor(given: Settings) -> Iterator[Finding]:
         return "" if connected else no_network
 
     what = f"Tor at {given.tor_control} can create onion addresses"
-    yield _asked(what, check(), settings="tor_*")
+    yield _answer_of(what, check(), settings="tor_*")
 
 
-def _mail_server(given: Settings) -> Iterator[Finding]:
+def _mail_server(given: Settings) -> Iterator[CheckResult]:
     """Sign in at the mail server, if the settings name one."""
     if not given.smtp_host:
         return
@@ -102,20 +102,22 @@ def _mail_server(given: Settings) -> Iterator[Finding]:
     emailing = importlib.import_module("leyden.events.wiring.emailing")
 
     async def check() -> str:
-        await emailing.server_of(given).check()
+        await emailing.make_server(given).check()
         return ""
 
     what = f"the mail server {given.smtp_host}:{given.smtp_port} accepts the login"
-    yield _asked(what, check(), settings="smtp_*")
+    yield _answer_of(what, check(), settings="smtp_*")
 
 
-def _asked(what: str, why_not: Coroutine[Any, Any, str], *, settings: str) -> Finding:
+def _answer_of(
+    what: str, why_not: Coroutine[Any, Any, str], *, settings: str
+) -> CheckResult:
     """Ask somebody whom the settings name; they say why it does not work, if so."""
     try:
         why = asyncio.run(why_not)
     except LeydenError as error:
         why = str(error)
-    return Finding(
+    return CheckResult(
         what=what,
         well=not why,
         needed=False,
@@ -123,7 +125,7 @@ def _asked(what: str, why_not: Coroutine[Any, Any, str], *, settings: str) -> Fi
     )
 
 
-def _egress_policy(given: Settings) -> Finding:
+def _egress_policy(given: Settings) -> CheckResult:
     """Check whether the egress policy works, and whether it is required."""
     because = egress.required_because(given)
     why = egress.unavailable_because(given)
@@ -135,7 +137,7 @@ def _egress_policy(given: Settings) -> Finding:
             "api_host, do"
         )
     )
-    return Finding(
+    return CheckResult(
         what="nftables keeps nodes from each other and from private networks",
         well=not why,
         needed=bool(because),
@@ -143,14 +145,14 @@ def _egress_policy(given: Settings) -> Finding:
     )
 
 
-def _open_files() -> Finding:
+def _open_files() -> CheckResult:
     """Check the limit, which is the platform's for all of its local nodes."""
-    most = most_files()
-    if most == resource.RLIM_INFINITY:
-        return Finding(what="open files limit: unlimited", well=True)
-    nodes = max(0, most - _FILES_BESIDE) // _FILES_OF_A_NODE
-    return Finding(
-        what=f"open files limit: {most:,}, enough for about {nodes:,} local nodes",
+    limit = open_file_limit()
+    if limit == resource.RLIM_INFINITY:
+        return CheckResult(what="open files limit: unlimited", well=True)
+    nodes = max(0, limit - _FILES_BESIDE) // _FILES_OF_A_NODE
+    return CheckResult(
+        what=f"open files limit: {limit:,}, enough for about {nodes:,} local nodes",
         well=nodes >= _MANY_NODES,
         needed=False,
         mend=(
@@ -160,7 +162,7 @@ def _open_files() -> Finding:
     )
 
 
-def _cgroups(given: Settings) -> Finding:
+def _cgroups(given: Settings) -> CheckResult:
     return _where_it_can(
         "control groups limit each node's memory and processor",
         setting="nodes_cgroups",
@@ -172,11 +174,11 @@ def _cgroups(given: Settings) -> Finding:
 
 def _where_it_can(
     what: str, *, setting: str, wanted: str, why: str, mend: str
-) -> Finding:
+) -> CheckResult:
     """Build the finding for a feature that is required, optional or off."""
     if wanted == "off":
         why = f"the setting {setting} is off"
-    return Finding(
+    return CheckResult(
         what=what,
         well=not why,
         needed=wanted == "required",
@@ -184,13 +186,13 @@ def _where_it_can(
     )
 
 
-def _programs(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
+def _programs(given: Settings, environment: Mapping[str, str]) -> Iterator[CheckResult]:
     cache = builds.default_cache(environment)
     wanted = [catalogue.find(name) for name in ("lnd", "btcd", "poold")]
-    if all(builds.place(cache, *each).exists() for each in wanted):
-        yield Finding(what=f"lnd, btcd and Pool, built in {cache}", well=True)
+    if all(builds.program_path(cache, *each).exists() for each in wanted):
+        yield CheckResult(what=f"lnd, btcd and Pool, built in {cache}", well=True)
     elif builds.find_builder() is not None:
-        yield Finding(
+        yield CheckResult(
             what="Go, to build lnd, btcd and Pool the first time",
             well=shutil.which("go") is not None,
             needed=False,
@@ -199,35 +201,35 @@ def _programs(given: Settings, environment: Mapping[str, str]) -> Iterator[Findi
             ),
         )
     elif not given.own_binaries and given.runtime != "kubernetes":
-        yield Finding(
+        yield CheckResult(
             what="lnd, which nodes run",
-            well=builds.place(cache, *wanted[0]).exists(),
+            well=builds.program_path(cache, *wanted[0]).exists(),
             mend=builds.HOW,
         )
 
 
-def _room(wanted: Path, gib: int, variable: str) -> Finding:
+def _room(wanted: Path, gib: int, variable: str) -> CheckResult:
     folder = next(each for each in (wanted, *wanted.parents) if each.exists())
     free = shutil.disk_usage(folder).free
-    return Finding(
+    return CheckResult(
         what=f"{free / _GIB:.0f} GiB of disk space free for {wanted}",
         well=free >= gib * _GIB,
         mend=f"free {gib} GiB, or choose another disk with {variable}",
     )
 
 
-def _home(home: Path) -> Finding:
+def _home(home: Path) -> CheckResult:
     folder = next(each for each in (home, *home.parents) if each.exists())
-    return Finding(
+    return CheckResult(
         what=f"{home} is writable",
         well=os.access(folder, os.W_OK),
         mend="choose another folder with LEYDEN_HOME",
     )
 
 
-def _ports(given: Settings) -> Iterator[Finding]:
+def _ports(given: Settings) -> Iterator[CheckResult]:
     if (given.home_path / "ready").exists():
-        yield Finding(what="this platform uses the ports", well=True)
+        yield CheckResult(what="this platform uses the ports", well=True)
         return
     ports = {
         name: getattr(given, name)
@@ -237,18 +239,18 @@ def _ports(given: Settings) -> Iterator[Finding]:
     taken = sorted(name for name, port in ports.items() if not _is_free(port))
     match taken:
         case []:
-            yield Finding(
+            yield CheckResult(
                 what=f"{len(ports)} ports are free, for `leyden up`", well=True
             )
         case [name]:
-            yield Finding(
+            yield CheckResult(
                 what=f"port {ports[name]} is in use",
                 well=False,
                 mend=f"stop the program that uses it, or set LEYDEN_{name.upper()}",
             )
         case _:  # mostly another platform, which has them all
             numbers = ", ".join(str(ports[name]) for name in taken)
-            yield Finding(
+            yield CheckResult(
                 what=f"{len(taken)} ports are in use: {numbers}",
                 well=False,
                 mend="stop the programs that use them, or add free ports to "

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from leyden.base.cli.database import on_running
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import found as organization_named
 from leyden.base.cli.output import (
     as_json,
-    most_option,
+    limit_option,
     operator,
     print_counts,
     print_json,
@@ -20,8 +20,8 @@ from leyden.base.cli.output import (
 )
 from leyden.base.platform import Platform
 from leyden.base.rules.times import to_iso
-from leyden.nodes.rules.nodes import RuntimeName, Status
-from leyden.nodes.rules.relocations import Relocation, Step
+from leyden.nodes.rules.nodes import NodeStatus, RuntimeName
+from leyden.nodes.rules.relocations import Relocation, RelocationStep
 from leyden.nodes.wiring import node_moves
 from leyden.operators import oversight
 from leyden.operators.rows.counts import ListedNode
@@ -29,16 +29,16 @@ from leyden.values import asdict
 
 _LOOK_EVERY_S = 0.2
 _NOW = {
-    Step.STOPPING: "stopping lnd in {origin}",
-    Step.COPYING: "copying the node to {target}",
-    Step.SWITCHING: "switching the node to {target}",
-    Step.RETURNING: "returning the node to {origin}",
-    Step.CLEANING: "deleting the old copy",
-    Step.DONE: "done",
+    RelocationStep.STOPPING: "stopping lnd in {origin}",
+    RelocationStep.COPYING: "copying the node to {target}",
+    RelocationStep.SWITCHING: "switching the node to {target}",
+    RelocationStep.RETURNING: "returning the node to {origin}",
+    RelocationStep.CLEANING: "deleting the old copy",
+    RelocationStep.DONE: "done",
 }
 
 
-@click.group(cls=Group, invoke_without_command=True)
+@click.group(cls=LazyGroup, invoke_without_command=True)
 @click.pass_context
 @as_json
 def fleet(ctx: click.Context, *, as_json: bool) -> None:
@@ -86,7 +86,7 @@ def fleet(ctx: click.Context, *, as_json: bool) -> None:
 @click.option("--organization", help="Name or id of the organization.")
 @click.option(
     "--status",
-    type=click.Choice([each.value for each in Status]),
+    type=click.Choice([each.value for each in NodeStatus]),
     metavar="STATUS",
     help="Only nodes with this status, such as running or failed.",
 )
@@ -95,13 +95,13 @@ def fleet(ctx: click.Context, *, as_json: bool) -> None:
     type=click.Choice([each.value for each in RuntimeName]),
     help="Only nodes that run here (local) or in the cluster.",
 )
-@most_option(100, 100_000)
+@limit_option(100, 100_000)
 @as_json
 def list_(
     organization: str | None,
     status: str | None,
     runtime: str | None,
-    most: int,
+    limit: int,
     *,
     as_json: bool,
 ) -> None:
@@ -119,19 +119,19 @@ def list_(
             organization_id=organization_id,
             status=status or "",
             runtime=runtime or "",
-            most=most + 1,
+            limit=limit + 1,
         )
 
     nodes = on_running(read)
     print_list(
         "nodes",
-        ({**asdict(each), "created": to_iso(each.created)} for each in nodes[:most]),
+        ({**asdict(each), "created": to_iso(each.created)} for each in nodes[:limit]),
         as_json=as_json,
         empty="no nodes",
         spare=("created", "version", "organization_id"),
     )
-    if len(nodes) > most:
-        print(f"there are more than {most:,} nodes; use --most", file=sys.stderr)
+    if len(nodes) > limit:
+        print(f"there are more than {limit:,} nodes; use --most", file=sys.stderr)
 
 
 @fleet.command()
@@ -164,7 +164,7 @@ def move(node_id: str, to: str, *, detach: bool) -> None:
     if found.failed:
         print(f"node {node_id} stays in {found.origin}: {found.why}", file=sys.stderr)
         sys.exit(1)
-    if found.step is Step.DONE:
+    if found.step is RelocationStep.DONE:
         size = f"{found.size:,} bytes copied"
         print(f"node {node_id} was moved to {found.target}, {size}; it starts there")
     else:
@@ -179,9 +179,9 @@ async def _followed(platform: Platform, begun: Relocation) -> Relocation:
         words = _NOW[found.step].format(origin=found.origin, target=found.target)
         if found.failures:
             words += f", try {found.failures + 1}: {found.why}"
-        if words != said and found.step is not Step.DONE:
+        if words != said and found.step is not RelocationStep.DONE:
             print(words, file=sys.stderr)
             said = words
-        if found.step is Step.DONE:
+        if found.step is RelocationStep.DONE:
             return found
         await asyncio.sleep(_LOOK_EVERY_S)

@@ -25,14 +25,14 @@ def examined(*, as_json: bool) -> int:
     async def tried(platform: "Platform") -> "list[Result]":
         return await _printed(production.examine(platform), as_json=as_json)
 
-    return _told(running.on_shop(tried), as_json=as_json)
+    return _report(running.on_channels(tried), as_json=as_json)
 
 
 def examined_cluster(*, as_json: bool) -> int:
     """Do the same for the cluster of the settings, or of `leyden up`."""
     doctor = importlib.import_module("leyden.operators.production.cluster_doctor")
     trying = doctor.examine(running_settings(settings.load(os.environ)))
-    return _told(asyncio.run(_printed(trying, as_json=as_json)), as_json=as_json)
+    return _report(asyncio.run(_printed(trying, as_json=as_json)), as_json=as_json)
 
 
 async def _printed(
@@ -54,7 +54,7 @@ def _mark(result: "Result") -> str:
     return "note " if result.is_optional else "TO DO"
 
 
-def _told(results: "list[Result]", *, as_json: bool) -> int:
+def _report(results: "list[Result]", *, as_json: bool) -> int:
     open_ = sum(bool(each.to_do) and not each.is_optional for each in results)
     if as_json:
         print_json({"open": open_, "items": [asdict(each) for each in results]})

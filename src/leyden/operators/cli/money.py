@@ -6,7 +6,7 @@ import uuid
 import click
 
 from leyden.base.cli.database import on_running
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization, organization_option
 from leyden.base.cli.output import as_json, operator, print_json, print_one
 from leyden.base.platform import Platform
@@ -16,12 +16,12 @@ from leyden.channels.books.broken_rules import Broken
 from leyden.channels.money import corrections, credit
 from leyden.channels.money.corrections import Correction
 from leyden.channels.money.credit import Balance
-from leyden.channels.wiring.shop import open_for_payments, shop_of
+from leyden.channels.wiring.channels import make_channels, receiving_payments
 from leyden.operators import oversight
 from leyden.operators.oversight import nodes_of
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def account() -> None:
     """Manage corporate accounts, and adjust organizations' balances."""
 
@@ -116,15 +116,15 @@ def account_show(organization: str, *, as_json: bool) -> None:
     \b
     leyden account show --organization "Harbour Light"
     """
-    seen = on_organization(
+    account = on_organization(
         organization, lambda platform, of: oversight.account(platform, of.id)
     )
     shown = {
-        "organization_id": seen.organization.id,
-        "name": seen.organization.name,
-        "credit": seen.balance.credit,
-        "owed": seen.balance.owed,
-        "may_owe": seen.most_owed,
+        "organization_id": account.organization.id,
+        "name": account.organization.name,
+        "credit": account.balance.credit,
+        "owed": account.balance.owed,
+        "may_owe": account.most_owed,
     }
     print_one(shown, as_json=as_json)
 
@@ -147,12 +147,15 @@ def verify(*, treasury: bool, as_json: bool) -> None:
     """
 
     async def prove(platform: Platform) -> list[Broken]:
-        shop, nodes_at = shop_of(platform) if treasury else None, nodes_of(platform)
-        if shop is None:
+        channels, nodes_at = (
+            make_channels(platform) if treasury else None,
+            nodes_of(platform),
+        )
+        if channels is None:
             return await verification.verify(platform.database, nodes_at=nodes_at)
-        async with open_for_payments(shop, listening=False):
+        async with receiving_payments(channels, listening=False):
             return await verification.verify(
-                platform.database, shop.payments, nodes_at=nodes_at
+                platform.database, channels.payments, nodes_at=nodes_at
             )
 
     broken = on_running(prove)

@@ -14,7 +14,7 @@ from leyden.base.cli.output import (
 )
 from leyden.base.rules.times import to_iso
 from leyden.base.tasks import job_labels
-from leyden.channels.cli.running import on_shop
+from leyden.channels.cli.running import on_channels
 from leyden.channels.rows.treasury_checks import TreasuryCheck
 from leyden.channels.rules.orders import Order
 from leyden.operators import attention, oversight
@@ -30,20 +30,22 @@ def overview(*, as_json: bool) -> None:
     \b
     leyden overview
     """
-    seen = on_shop(lambda platform: oversight.overview(platform, now=platform.clock()))
+    overview_ = on_channels(
+        lambda platform: oversight.overview(platform, now=platform.clock())
+    )
     queues = [
-        {**asdict(each), "next_due": to_iso(each.next_due)} for each in seen.queues
+        {**asdict(each), "next_due": to_iso(each.next_due)} for each in overview_.queues
     ]
-    tried = [{**asdict(each), "due": to_iso(each.due)} for each in seen.tried]
+    tried = [{**asdict(each), "due": to_iso(each.due)} for each in overview_.tried]
     backups = [
         {
             **asdict(each),
             "last_good": to_iso(each.last_good) if each.last_good else None,
             "last_failed": to_iso(each.last_failed) if each.last_failed else None,
         }
-        for each in seen.backups
+        for each in overview_.backups
     ]
-    check = seen.treasury_check
+    check = overview_.treasury_check
     if as_json:
         print_json(
             {
@@ -53,13 +55,15 @@ def overview(*, as_json: bool) -> None:
                         "what": each.what,
                         "since": to_iso(each.since),
                     }
-                    for each in seen.alarms
+                    for each in overview_.alarms
                 ],
-                "checked": to_iso(seen.checked_at) if seen.checked_at else None,
-                "nodes": seen.nodes,
-                "orders": seen.orders,
-                "sources": seen.sources,
-                "books": seen.balances,
+                "checked": to_iso(overview_.checked_at)
+                if overview_.checked_at
+                else None,
+                "nodes": overview_.nodes,
+                "orders": overview_.orders,
+                "sources": overview_.sources,
+                "books": overview_.balances,
                 "treasury_check": {**asdict(check), "at": to_iso(check.at)}
                 if check
                 else None,
@@ -69,35 +73,35 @@ def overview(*, as_json: bool) -> None:
             }
         )
     else:
-        print(*_alarms(seen), sep="\n")
+        print(*_alarms(overview_), sep="\n")
         for heading, counted in (
-            ("nodes", seen.nodes),
-            ("orders", seen.orders),
-            ("ledger, in sat", seen.balances),
+            ("nodes", overview_.nodes),
+            ("orders", overview_.orders),
+            ("ledger, in sat", overview_.balances),
         ):
             print_counts(heading, counted)
         if check is not None:
             print(f"\ntreasury\ncompared at {to_iso(check.at)}: {_compared(check)}")
         print("\nchannel sources")
-        print(", ".join(seen.sources) or "nowhere")
+        print(", ".join(overview_.sources) or "nowhere")
         if backups:
             print("\nbackups")
             print_rows(backups, empty="")
         else:
-            print(f"\nbackups\n{seen.without_backups}")
+            print(f"\nbackups\n{overview_.without_backups}")
         print("\nscheduled jobs")
         print_rows(_labelled(queues), empty="nothing")
         if tried:
             print("\nfailing jobs")
             print_rows(_labelled(tried), empty="")
-    sys.exit(int(bool(seen.alarms or seen.not_checked)))
+    sys.exit(int(bool(overview_.alarms or overview_.not_checked)))
 
 
-def _alarms(seen: Overview) -> list[str]:
-    found = [each.what for each in seen.alarms]
-    if seen.not_checked or seen.checked_at is None:
-        return [*found, seen.not_checked]
-    return found or [f"all good (checked {to_iso(seen.checked_at)})"]
+def _alarms(overview_: Overview) -> list[str]:
+    found = [each.what for each in overview_.alarms]
+    if overview_.not_checked or overview_.checked_at is None:
+        return [*found, overview_.not_checked]
+    return found or [f"all good (checked {to_iso(overview_.checked_at)})"]
 
 
 def _compared(check: TreasuryCheck) -> str:
@@ -117,7 +121,7 @@ def orders(*, as_json: bool) -> None:
     \b
     leyden orders
     """
-    found = on_shop(
+    found = on_channels(
         lambda platform: attention.needing_attention(platform, now=platform.clock())
     )
     print_list(

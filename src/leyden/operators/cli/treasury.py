@@ -12,7 +12,7 @@ from leyden.base.cli.output import (
 )
 from leyden.base.platform import Platform
 from leyden.channels.rules.payments import PaidOrder
-from leyden.channels.wiring.shop import open_for_payments, shop_of
+from leyden.channels.wiring.channels import make_channels, receiving_payments
 from leyden.operators import treasury_balance
 from leyden.operators.cli.oversight import order_shown
 from leyden.operators.treasury_balance import TreasuryBalance
@@ -86,16 +86,16 @@ def treasury(*, unknown: bool, as_json: bool) -> None:
 
 
 async def _unknown(platform: Platform) -> list[PaidOrder]:
-    shop = shop_of(platform)
-    if shop is None:
+    channels = make_channels(platform)
+    if channels is None:
         return []
-    async with open_for_payments(shop, listening=False):
-        return await treasury_balance.unknown_payments(shop)
+    async with receiving_payments(channels, listening=False):
+        return await treasury_balance.unknown_payments(channels)
 
 
 async def _looked(platform: Platform) -> TreasuryBalance | None:
-    shop = shop_of(platform)
-    if shop is None:
+    channels = make_channels(platform)
+    if channels is None:
         return None
-    async with open_for_payments(shop, listening=False):
-        return await treasury_balance.read(shop)
+    async with receiving_payments(channels, listening=False):
+        return await treasury_balance.read(channels)

@@ -19,7 +19,7 @@ from leyden.people.rules.quotas import WORDS, Quota
 
 _URL: Final = "/app/operator"
 _LINES: Final = 200
-_MOST_DAYS: Final = 3_650
+_MAX_DAYS: Final = 3_650
 
 
 async def show(visit: Visit) -> Response:
@@ -47,7 +47,7 @@ async def create_organization(visit: Visit) -> Response:
     """Create an organization."""
     try:
         made = await accounts.create_organization(
-            visit.platform, visit.form.text("name"), actor=visit.who.actor
+            visit.platform, visit.form.text("name"), actor=visit.user.actor
         )
     except Refused as error:
         return await _organizations(visit, wrong=error)
@@ -69,7 +69,7 @@ async def correct(visit: Visit) -> Response:
             _correction(form.text("correction")),
             sats=form.number("sats"),
             reason=form.text("reason"),
-            actor=visit.who.actor,
+            actor=visit.user.actor,
             key=form.text("once"),
             now=visit.now,
         )
@@ -80,13 +80,13 @@ async def correct(visit: Visit) -> Response:
 
 async def set_limit(visit: Visit) -> Response:
     """Set how much an organization may owe; empty means nothing."""
-    most = visit.form.text("most_owed")
+    limit = visit.form.text("most_owed")
     try:
         await credit.open_account(
             visit.platform.database,
             visit.path["id"],
-            most_owed=visit.form.number("most_owed") if most else None,
-            actor=visit.who.actor,
+            most_owed=visit.form.number("most_owed") if limit else None,
+            actor=visit.user.actor,
             now=visit.now,
         )
     except Refused as error:
@@ -102,7 +102,7 @@ async def set_quotas(visit: Visit) -> Response:
             visit.platform.database,
             visit.path["id"],
             {name: form.number(name) if form.text(name) else None for name in Quota},
-            actor=visit.who.actor,
+            actor=visit.user.actor,
             now=visit.now,
         )
     except Refused as error:
@@ -120,8 +120,8 @@ async def issue_coupons(visit: Visit) -> Response:
     form = visit.form
     try:
         days = form.number("days", 0)
-        if days > _MOST_DAYS:
-            raise Malformed(f"days: must be at most {_MOST_DAYS}")
+        if days > _MAX_DAYS:
+            raise Malformed(f"days: must be at most {_MAX_DAYS}")
         organization_id = form.text("organization_id") or None
         if organization_id is not None:
             await oversight.account(visit.platform, organization_id)
@@ -132,7 +132,7 @@ async def issue_coupons(visit: Visit) -> Response:
             organization_id=organization_id,
             expires=visit.now + timedelta(days=days) if days else None,
             note=form.text("note"),
-            actor=visit.who.actor,
+            actor=visit.user.actor,
             now=visit.now,
         )
     except Refused as error:
@@ -145,7 +145,7 @@ async def audit(visit: Visit) -> Response:
     reader = visit.platform.database.reader
     return visit.render(
         "operator/audit.html",
-        lines=await reader.audit.latest(most=_LINES),
+        lines=await reader.audit.latest(limit=_LINES),
         people={
             f"user:{each.id}": each.email for each in await reader.accounts.people()
         },
@@ -168,10 +168,10 @@ async def nodes(visit: Visit) -> Response:
 
 async def money(visit: Visit) -> Response:
     """Show the treasury and auction balances, and what tickets may take."""
-    shop = visit.platform.shop
+    channels = visit.platform.channels
     return visit.render(
         "operator/money.html",
-        balance=await treasury_balance.read(shop) if shop else None,
+        balance=await treasury_balance.read(channels) if channels else None,
         names=await _names(visit),
     )
 
@@ -182,12 +182,12 @@ async def _names(visit: Visit) -> dict[str, str]:
 
 
 async def _shown(visit: Visit, *, broken: list[Broken] | None) -> Response:
-    seen = await oversight.overview(visit.platform, now=visit.now)
+    overview = await oversight.overview(visit.platform, now=visit.now)
     return visit.render(
         "operator/show.html",
-        seen=seen,
-        nodes=patches(seen.nodes),
-        orders=patches(seen.orders),
+        overview=overview,
+        nodes=patches(overview.nodes),
+        orders=patches(overview.orders),
         broken=broken,
     )
 
@@ -222,7 +222,7 @@ async def _organization(visit: Visit, wrong: Refused | None = None) -> Response:
 async def _coupons(visit: Visit, wrong: Refused | None = None) -> Response:
     reader = visit.platform.database.reader
     after = visit.query.text("after")
-    found = await reader.coupons.all_(after=after, most=_LINES)
+    found = await reader.coupons.all_(after=after, limit=_LINES)
     return visit.render(
         "operator/coupons.html",
         coupons=found,

@@ -9,7 +9,7 @@ import aiohttp
 from leyden.base.aiohttp_connector import why
 from leyden.base.platform import Platform
 from leyden.errors import SetupError
-from leyden.nodes.lnd.chains import Backend, Bitcoind, Btcd, Neutrino
+from leyden.nodes.lnd.chains import Backend, Bitcoind, BtcdBackend, Neutrino
 from leyden.nodes.rules.nodes import Network
 from leyden.nodes.wiring import local_nodes
 
@@ -33,9 +33,9 @@ async def synced(platform: Platform) -> str:
     for network, ground in grounds.items():
         if isinstance(ground.backend, Neutrino):
             continue
-        told = await _ask(network, ground.backend, "getblockchaininfo")
-        blocks, headers = int(told["blocks"]), int(told.get("headers") or 0)
-        if headers - blocks > _BEHIND or told.get("initialblockdownload"):
+        answer = await _ask(network, ground.backend, "getblockchaininfo")
+        blocks, headers = int(answer["blocks"]), int(answer.get("headers") or 0)
+        if headers - blocks > _BEHIND or answer.get("initialblockdownload"):
             return f"{network}: wait: the backend is at block {blocks} of {headers}"
     return ""
 
@@ -48,11 +48,11 @@ async def fees(platform: Platform) -> str:
     backend = local_nodes.grounds(settings)[Network.MAINNET].backend
     if isinstance(backend, Neutrino):
         return await _fee_url(settings.mainnet_fee_url)
-    if isinstance(backend, Btcd):
+    if isinstance(backend, BtcdBackend):
         await _ask(Network.MAINNET, backend, "estimatefee", _TARGET)
         return ""
-    told = await _ask(Network.MAINNET, backend, "estimatesmartfee", _TARGET)
-    return "" if told.get("feerate") else "wait: the backend has no fee estimate yet"
+    answer = await _ask(Network.MAINNET, backend, "estimatesmartfee", _TARGET)
+    return "" if answer.get("feerate") else "wait: the backend has no fee estimate yet"
 
 
 async def rehearsal(platform: Platform) -> str:
@@ -77,10 +77,10 @@ async def _fee_url(url: str) -> str:
 
 async def _ask(network: Network, backend: Backend, method: str, *words: int) -> Any:
     """Call a backend's JSON-RPC."""
-    if not isinstance(backend, Btcd | Bitcoind):
+    if not isinstance(backend, BtcdBackend | Bitcoind):
         return {}
     scheme, tls = "http", None
-    if isinstance(backend, Btcd):
+    if isinstance(backend, BtcdBackend):
         scheme = "https"
         tls = ssl.create_default_context(cadata=backend.certificate.decode())
         tls.check_hostname = False  # it is this certificate and no other
@@ -98,9 +98,9 @@ async def _ask(network: Network, backend: Backend, method: str, *words: int) -> 
                     f"{network}_rpc_user, {network}_rpc_password: refused by "
                     f"{backend.host}"
                 )
-            told = await response.json(content_type=None)
+            answer = await response.json(content_type=None)
     except (aiohttp.ClientError, ValueError) as error:
         raise SetupError(f"{network}_rpc_host: {backend.host}: {why(error)}") from None
-    if told.get("error"):
-        raise SetupError(f"{network}: {method}: {told['error'].get('message')}")
-    return told["result"]
+    if answer.get("error"):
+        raise SetupError(f"{network}: {method}: {answer['error'].get('message')}")
+    return answer["result"]

@@ -7,7 +7,7 @@ from typing import Final
 from leyden.base.settings import Settings
 from leyden.errors import ClusterRefused, LeydenError, SetupError
 from leyden.nodes.runtimes.kubernetes import resource_metrics, trials
-from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
 from leyden.nodes.runtimes.kubernetes.kinds import Service
 from leyden.nodes.wiring import clusters, pods
 from leyden.operators.production import Result
@@ -46,7 +46,7 @@ async def examine(settings: Settings) -> AsyncIterator[Result]:
         yield Result(what=what, to_do=str(error))
 
 
-async def _gateways(api: Api, namespace: str) -> str:
+async def _gateways(api: KubernetesApi, namespace: str) -> str:
     try:
         found = await hiding_services(api, namespace)
     except ClusterRefused as error:
@@ -59,7 +59,7 @@ def own_namespace(file: Path = _OWN_NAMESPACE) -> str:
     return file.read_text().strip() if file.exists() else ""
 
 
-async def hiding_services(api: Api, namespace: str) -> list[str]:
+async def hiding_services(api: KubernetesApi, namespace: str) -> list[str]:
     """List the gateways' services in a namespace that hide callers' addresses.
 
     One that forwards from any machine replaces the caller's address with that

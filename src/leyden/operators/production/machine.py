@@ -8,10 +8,10 @@ import stat
 from typing import Final
 
 from leyden.base.daemons import catalogue
-from leyden.base.daemons.build import HOW, default_cache, place
+from leyden.base.daemons.build import HOW, default_cache, program_path
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings
-from leyden.nodes.rules.nodes import Type
+from leyden.nodes.rules.nodes import NodeType
 from leyden.nodes.rules.versions import OFFERED
 from leyden.nodes.runtimes.kubernetes import trials
 from leyden.nodes.runtimes.local.cgroups import Cgroups
@@ -61,12 +61,12 @@ async def memory(platform: Platform) -> str:
     settings = platform.settings
     if not settings.runs_here:
         return ""  # the cluster's scheduler counts
-    most = {
-        Type.STANDARD: settings.standard_memory_mb,
-        Type.PROFESSIONAL: settings.professional_memory_mb,
+    memory_limits = {
+        NodeType.STANDARD: settings.standard_memory_mb,
+        NodeType.PROFESSIONAL: settings.professional_memory_mb,
     }
     nodes = await platform.database.reader.nodes.all_()
-    wanted = sum(most[each.type] for each in nodes if not each.is_gone)
+    wanted = sum(memory_limits[each.type] for each in nodes if not each.is_gone)
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _MIB
     if wanted <= total:
         return ""
@@ -89,7 +89,7 @@ async def programs(platform: Platform) -> str:
     missing = [
         str(version)
         for version in OFFERED.versions
-        if not place(cache, *catalogue.find("lnd", str(version))).exists()
+        if not program_path(cache, *catalogue.find("lnd", str(version))).exists()
     ]
     return f"lnd {', '.join(missing)}: not installed; {HOW}" if missing else ""
 

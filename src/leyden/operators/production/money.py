@@ -10,9 +10,9 @@ from leyden.channels.direct import seller_balance
 from leyden.channels.direct.lsps1 import state
 from leyden.channels.payments import treasury as lnd
 from leyden.channels.rules import sources
-from leyden.channels.rules.orders import Status
+from leyden.channels.rules.orders import OrderStatus
 from leyden.channels.rules.sources import Source
-from leyden.channels.wiring.shop import treasury_access
+from leyden.channels.wiring.channels import treasury_access
 from leyden.errors import NodeRefused
 from leyden.operators import oversight, treasury_balance
 
@@ -22,9 +22,9 @@ _DENIED: Final = "permission denied"
 
 async def treasury(platform: Platform) -> str:
     """Check that the treasury is reachable and synced."""
-    if platform.shop is None or platform.shop.treasury is None:
+    if platform.channels is None or platform.channels.treasury is None:
         return _NONE
-    held = await platform.shop.treasury.holdings()
+    held = await platform.channels.treasury.holdings()
     if not held.synced:
         return f"wait: the treasury is at block {held.height} and not synced"
     return await treasury_identity.alarm(platform.database) or ""
@@ -32,7 +32,7 @@ async def treasury(platform: Platform) -> str:
 
 async def macaroon(platform: Platform) -> str:
     """Check that the macaroon cannot spend: an invalid payment must be denied."""
-    if platform.shop is None:
+    if platform.channels is None:
         return _NONE
     async with _treasury(platform) as connection:
         try:
@@ -45,7 +45,7 @@ async def macaroon(platform: Platform) -> str:
 
 async def inbound(platform: Platform) -> str:
     """Check what the treasury's channels can receive."""
-    if platform.shop is None:
+    if platform.channels is None:
         return _NONE
     async with _treasury(platform) as connection:
         response = await connection.call("GET", "/v1/balance/channels")
@@ -56,49 +56,49 @@ async def inbound(platform: Platform) -> str:
 
 async def auction(platform: Platform) -> str:
     """Check our account at the auction."""
-    shop = platform.shop
-    if shop is None:
+    channels = platform.channels
+    if channels is None:
         return _NONE
-    if Source.SIMULATED in shop.rules.sources:
+    if Source.SIMULATED in channels.rules.sources:
         return (
             'set market = "pool", "own", or both: tickets of a simulated market are no '
             "channels"
         )
-    if Source.POOL not in shop.rules.sources:
+    if Source.POOL not in channels.rules.sources:
         return ""
-    found = await treasury_balance.read(shop)
+    found = await treasury_balance.read(channels)
     return found.alarm or found.no_standing
 
 
 async def seller(platform: Platform) -> str:
     """Check the seller's wallet, if direct channels are sold."""
-    shop = platform.shop
-    if shop is None or Source.OWN not in shop.rules.sources:
+    channels = platform.channels
+    if channels is None or Source.OWN not in channels.rules.sources:
         return ""
-    found = await seller_balance.read(shop)
-    return seller_balance.alarm(found, low=shop.rules.seller_low)
+    found = await seller_balance.read(channels)
+    return seller_balance.alarm(found, low=channels.rules.seller_low)
 
 
 async def seller_inbound(platform: Platform) -> str:
     """Check that payments can reach the seller, if direct channels are sold."""
-    shop = platform.shop
-    if shop is None or Source.OWN not in shop.rules.sources:
+    channels = platform.channels
+    if channels is None or Source.OWN not in channels.rules.sources:
         return ""
-    return await seller_balance.unreachable(shop)
+    return await seller_balance.unreachable(channels)
 
 
 async def seller_macaroon(platform: Platform) -> str:
     """Check the permissions of the seller's macaroon, if direct channels are sold."""
-    shop = platform.shop
-    if shop is None:
+    channels = platform.channels
+    if channels is None:
         return ""
-    return seller_balance.old_macaroon(await seller_balance.denied(shop))
+    return seller_balance.old_macaroon(await seller_balance.denied(channels))
 
 
 async def listed(platform: Platform) -> str:
     """Check that `market` is set as a list of sources."""
     settings = platform.settings
-    if platform.shop is None or not sources.is_old(
+    if platform.channels is None or not sources.is_old(
         settings.market, has_seller=bool(settings.seller_host)
     ):
         return ""
@@ -110,10 +110,10 @@ async def listed(platform: Platform) -> str:
 
 async def lsps1(platform: Platform) -> str:
     """Check what wallets need of the seller's lnd, if LSPS1 is enabled."""
-    shop = platform.shop
-    if shop is None or shop.rules.lsps1 is None:
+    channels = platform.channels
+    if channels is None or channels.rules.lsps1 is None:
         return ""
-    return "; ".join((await state.read(shop, shop.rules.lsps1)).missing)
+    return "; ".join((await state.read(channels, channels.rules.lsps1)).missing)
 
 
 async def rehearsed(platform: Platform) -> str:
@@ -121,7 +121,7 @@ async def rehearsed(platform: Platform) -> str:
     if broken := await oversight.violations(platform):
         return f"`leyden verify` finds {len(broken)} rules broken: {broken[0]}"
     orders = await platform.database.reader.counts.orders()
-    if orders.get(Status.FILLED):
+    if orders.get(OrderStatus.FILLED):
         return ""
     return "buy a channel for your own node, first on the test network"
 

@@ -1,12 +1,12 @@
 """Checks of what people need: emails, and second factors of operators."""
 
 from leyden.base.platform import Platform
-from leyden.events.wiring.emailing import server_of
+from leyden.events.wiring.emailing import make_server
 
 
 async def emails(platform: Platform) -> str:
     """Sign in at the mail server."""
-    server = server_of(platform.settings)
+    server = make_server(platform.settings)
     if server is None:
         return (
             "set smtp_host and smtp_from: without emails, nobody can reset a password, "

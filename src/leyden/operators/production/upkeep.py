@@ -6,7 +6,7 @@ from typing import Final
 
 import aiohttp
 
-from leyden.backups import places, results
+from leyden.backups import backup_files, results
 from leyden.backups.results import Kind
 from leyden.base.platform import Platform
 from leyden.base.settings import own_names
@@ -26,7 +26,7 @@ async def store(platform: Platform) -> str:
     settings = platform.settings
     if not settings.backup_store:
         return "set backup_store, and run `leyden backup init`"
-    if not places.is_ready(settings):
+    if not backup_files.is_ready(settings):
         return "run `leyden backup init`"
     if _device(settings.backup_store) == _device(settings.home):
         return (
@@ -70,9 +70,9 @@ async def metrics(platform: Platform) -> str:
 
 async def alarms(platform: Platform) -> str:
     """Check that there are no alarms."""
-    seen = await oversight.overview(platform, now=platform.clock())
-    found = [each.what for each in seen.alarms]
-    return "; ".join([*found, seen.not_checked] if seen.not_checked else found)
+    overview = await oversight.overview(platform, now=platform.clock())
+    found = [each.what for each in overview.alarms]
+    return "; ".join([*found, overview.not_checked] if overview.not_checked else found)
 
 
 async def _fresh(
@@ -81,7 +81,7 @@ async def _fresh(
     found = await platform.database.reader.backup_results.all_()
     good, bad = results.last(found, kind), results.last(found, kind, ok=False)
     if bad is not None and (good is None or bad.at > good.at):
-        if not places.is_ready(platform.settings):
+        if not backup_files.is_ready(platform.settings):
             return "first set up backups, see above"
         return f"the last run failed: {bad.detail}. Fix that, then run `{command}`"
     if good is None or platform.clock() - good.at > within:

@@ -12,7 +12,7 @@ from leyden.values import Struct
 sql = SqlFile(__file__)
 
 
-class Queue(Struct, frozen=True, kw_only=True):
+class QueueCount(Struct, frozen=True, kw_only=True):
     """The tasks of one kind that are due or scheduled."""
 
     kind: str
@@ -76,7 +76,7 @@ class Counts:
         organization_id: str = "",
         status: str = "",
         runtime: str = "",
-        most: int,
+        limit: int,
     ) -> list[ListedNode]:
         """Return the newest nodes; an empty filter matches every node."""
         rows = await self._run(
@@ -84,7 +84,7 @@ class Counts:
             organization_id=organization_id,
             status=status,
             runtime=runtime,
-            most=most,
+            limit=limit,
         )
         return [
             ListedNode(
@@ -99,7 +99,7 @@ class Counts:
             for id_, name, organization_id, status, version, runtime, created in rows
         ]
 
-    async def ailing(self, *, most: int, now: datetime) -> list[FailingNode]:
+    async def ailing(self, *, limit: int, now: datetime) -> list[FailingNode]:
         """Return the nodes that need attention, the worst first."""
         return [
             FailingNode(
@@ -124,24 +124,26 @@ class Counts:
                 trouble,
                 unknown,
             ) in await self._run(
-                sql.ailing, most=most, healthy_since=to_us(now - LONG_LIFE)
+                sql.ailing, limit=limit, healthy_since=to_us(now - LONG_LIFE)
             )
         ]
 
-    async def tried(self, *, most: int) -> list[FailingTask]:
+    async def tried(self, *, limit: int) -> list[FailingTask]:
         """Return the failing tasks, the worst first."""
         return [
             FailingTask(kind=kind, key=key, due=from_us(due), attempts=attempts)
-            for kind, key, due, attempts in await self._run(sql.tried, most=most)
+            for kind, key, due, attempts in await self._run(sql.tried, limit=limit)
         ]
 
     async def orders(self) -> dict[str, int]:
         """Count the orders by status."""
         return dict(await self._run(sql.orders))
 
-    async def tasks(self) -> list[Queue]:
+    async def tasks(self) -> list[QueueCount]:
         """Count the tasks by kind."""
         return [
-            Queue(kind=kind, tasks=count, next_due=from_us(due), most_attempts=most)
-            for kind, count, due, most in await self._run(sql.tasks, until=AFTER_ALL)
+            QueueCount(
+                kind=kind, tasks=count, next_due=from_us(due), most_attempts=limit
+            )
+            for kind, count, due, limit in await self._run(sql.tasks, until=AFTER_ALL)
         ]

@@ -27,7 +27,7 @@ WHERE wanted <> 'deleted'
         OR COALESCE(launched_at, 0) > :healthy_since
     )
 ORDER BY crashes DESC, id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: list_nodes
 -- Nodes of all organizations, newest first. An empty filter matches every node.
@@ -38,7 +38,7 @@ WHERE wanted <> 'deleted'
     AND (CAST(:status AS TEXT) = '' OR status = :status)
     AND (CAST(:runtime AS TEXT) = '' OR runtime = :runtime)
 ORDER BY created DESC, id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: orders
 SELECT status, count(*)
@@ -59,4 +59,4 @@ SELECT kind, key, due, attempts
 FROM task
 WHERE attempts > 1
 ORDER BY attempts DESC, kind, key
-LIMIT :most;
+LIMIT :limit;

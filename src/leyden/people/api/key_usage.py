@@ -15,7 +15,7 @@ from leyden.errors import LeydenError
 
 _A_MINUTE_S = 60.0
 _SOON_S = 1.0
-_MOST = 10_000
+_LIMIT = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Uses:
         noted_s = self._noted_s.get(key_id)
         if noted_s is not None and at_s - noted_s < _A_MINUTE_S:
             return
-        if len(self._noted_s) >= _MOST:
+        if len(self._noted_s) >= _LIMIT:
             self._noted_s.clear()
         self._noted_s[key_id] = at_s
         if not self._unwritten:

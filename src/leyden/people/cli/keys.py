@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization, organization_option
 from leyden.base.cli.output import as_json, operator, print_list, print_one
 from leyden.base.platform import Platform
@@ -15,7 +15,7 @@ from leyden.errors import NotFound
 from leyden.people import api_keys
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def key() -> None:
     """Create, list and revoke API keys."""
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from leyden.base.cli.database import on_platform
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization
 from leyden.base.cli.output import as_json, operator, print_list, print_one
 from leyden.base.platform import Platform
@@ -18,7 +18,7 @@ from leyden.people.rules.quotas import Quota
 _LONGEST = 10  # digits
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def org() -> None:
     """Create and list organizations, and set their quotas."""
 
@@ -94,13 +94,13 @@ def quota(organization: str, changes: tuple[str, ...], *, as_json: bool) -> None
 
 
 def _change(text: str) -> tuple[Quota, int | None]:
-    name, _, most = text.partition("=")
+    name, _, value = text.partition("=")
     quota = quotas.parse(name)
-    if most == "default":
+    if value == "default":
         return quota, None
-    if not (most.isascii() and most.isdigit() and len(most) <= _LONGEST):
+    if not (value.isascii() and value.isdigit() and len(value) <= _LONGEST):
         raise Malformed(f'{name}: must be a whole number or "default", as {name}=100')
-    return quota, int(most)
+    return quota, int(value)
 
 
 def _shown(organization: Organization) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 from leyden.base.cli.database import on_platform
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import found, organization_option
 from leyden.base.cli.output import as_json, operator, print_list, print_one
-from leyden.base.cli.secrets import asked_for
+from leyden.base.cli.secrets import prompted
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Role
 from leyden.base.rules.sign_in import Session
@@ -23,7 +23,7 @@ _password_option = click.option(
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def user() -> None:
     """Create, list, reset and sign out dashboard users."""
 
@@ -166,7 +166,7 @@ def sessions(email: str, *, as_json: bool) -> None:
         "sessions",
         (
             {
-                "seen": to_iso(each.seen),
+                "seen": to_iso(each.last_seen),
                 "address": each.address,
                 "browser": each.browser,
                 "created": to_iso(each.created),
@@ -193,4 +193,4 @@ def sign_out(email: str) -> None:
 
 
 def _password(file: Path | None) -> str:
-    return asked_for("Password", file=file, variable="LEYDEN_NEW_PASSWORD", twice=True)
+    return prompted("Password", file=file, variable="LEYDEN_NEW_PASSWORD", twice=True)

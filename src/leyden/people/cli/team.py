@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import click
 
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization, organization_option
 from leyden.base.cli.output import as_json, operator, print_list, print_one
 from leyden.base.platform import Platform
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 _ROLES = click.Choice([role.value for role in Role])
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def team() -> None:
     """Manage an organization's members: invite, set roles, remove."""
 

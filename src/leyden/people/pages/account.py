@@ -10,7 +10,7 @@ from leyden.base.pages.qr_codes import secret_qr
 from leyden.base.pages.visits import Visit, redirect
 from leyden.errors import NotFound, Refused
 from leyden.people import authenticators, email_addresses, notices, passkeys, profile
-from leyden.people.authenticators import Offer
+from leyden.people.authenticators import NewAuthenticator
 
 _URL: Final = "/app/account"
 DONE: Final = {
@@ -38,7 +38,7 @@ async def change_password(visit: Visit) -> Response:
     """Change the password, given the current one."""
     change = profile.change_password(
         visit.platform,
-        visit.who,
+        visit.user,
         present=visit.form.secret("present"),
         new=visit.form.secret("new"),
         forget_passkeys=visit.form.ticked("forget-passkeys"),
@@ -49,14 +49,14 @@ async def change_password(visit: Visit) -> Response:
 
 async def end_others(visit: Visit) -> Response:
     """End all sessions of the person but this one."""
-    change = profile.end_others(visit.platform, visit.who, now=visit.now)
+    change = profile.end_others(visit.platform, visit.user, now=visit.now)
     return await done(visit, change, "others")
 
 
 async def end_session(visit: Visit) -> Response:
     """End one of the person's sessions."""
     change = profile.end_session(
-        visit.platform, visit.who, visit.form.text("session"), now=visit.now
+        visit.platform, visit.user, visit.form.text("session"), now=visit.now
     )
     return await done(visit, change, "session")
 
@@ -66,7 +66,7 @@ async def offer_authenticator(visit: Visit) -> Response:
     try:
         offer = await authenticators.offer(
             visit.platform,
-            visit.who,
+            visit.user,
             present=visit.form.secret("present"),
             now=visit.now,
         )
@@ -79,11 +79,11 @@ async def confirm_authenticator(visit: Visit) -> Response:
     """Require authenticator codes from now on; show recovery codes, once."""
     try:
         codes = await authenticators.confirm(
-            visit.platform, visit.who, visit.form.text("code"), now=visit.now
+            visit.platform, visit.user, visit.form.text("code"), now=visit.now
         )
     except Refused as error:
         secret = visit.form.text("secret")
-        offer = await authenticators.offered(visit.platform, visit.who, secret)
+        offer = await authenticators.offered(visit.platform, visit.user, secret)
         if offer is None:
             return await _shown(visit, wrong=error)
         return await _offered(visit, offer, wrong=error)
@@ -95,7 +95,7 @@ async def new_recovery_codes(visit: Visit) -> Response:
     try:
         codes = await authenticators.new_recovery_codes(
             visit.platform,
-            visit.who,
+            visit.user,
             present=visit.form.secret("present"),
             now=visit.now,
         )
@@ -108,7 +108,7 @@ async def remove_authenticator(visit: Visit) -> Response:
     """Remove the authenticator, given the password."""
     change = authenticators.remove(
         visit.platform,
-        visit.who,
+        visit.user,
         present=visit.form.secret("present"),
         now=visit.now,
     )
@@ -119,12 +119,12 @@ async def add_passkey(visit: Visit) -> Response:
     """Store the passkey that the device just created, given the password."""
     change = passkeys.add(
         visit.platform,
-        visit.who,
+        visit.user,
         visit.form.text("credential"),
         name=visit.form.text("name"),
         present=visit.form.secret("present"),
-        word=visit.who.session.id,
-        place=passkeys.RelyingParty(origin=visit.passkeys_at),
+        word=visit.user.session.id,
+        relying_party=passkeys.RelyingParty(origin=visit.passkeys_at),
         now=visit.now,
     )
     return await done(visit, change, "passkey")
@@ -133,7 +133,7 @@ async def add_passkey(visit: Visit) -> Response:
 async def ask_remove_passkey(visit: Visit) -> Response:
     """Ask before a passkey is removed."""
     wanted = visit.query.text("passkey")
-    for each in await passkeys.list_(visit.platform, visit.who):
+    for each in await passkeys.list_(visit.platform, visit.user):
         if each.id.hex() == wanted:
             return visit.ask("remove-passkey", back=_URL, passkey=each)
     raise NotFound
@@ -142,7 +142,7 @@ async def ask_remove_passkey(visit: Visit) -> Response:
 async def remove_passkey(visit: Visit) -> Response:
     """Delete a passkey."""
     change = passkeys.remove(
-        visit.platform, visit.who, visit.form.text("passkey"), now=visit.now
+        visit.platform, visit.user, visit.form.text("passkey"), now=visit.now
     )
     return await done(visit, change, "forgotten")
 
@@ -157,7 +157,7 @@ async def done(visit: Visit, change: Awaitable[object], word: str) -> Response:
 
 
 async def _offered(
-    visit: Visit, offer: Offer, wrong: Refused | None = None
+    visit: Visit, offer: NewAuthenticator, wrong: Refused | None = None
 ) -> Response:
     return visit.render(
         "account/authenticator.html",
@@ -172,18 +172,18 @@ def _recovery_codes(visit: Visit, codes: tuple[str, ...], *, done: str) -> Respo
 
 
 async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
-    kept = await passkeys.list_(visit.platform, visit.who)
-    challenge = passkeys.challenge(visit.platform, visit.who.session.id, now=visit.now)
+    passkeys_ = await passkeys.list_(visit.platform, visit.user)
+    challenge = passkeys.challenge(visit.platform, visit.user.session.id, now=visit.now)
     return visit.render(
         "account/show.html",
         sends_emails=notices.is_on(visit.platform),
-        confirmed=await email_addresses.confirmed(visit.platform, visit.who),
-        sessions=await profile.sessions(visit.platform, visit.who, now=visit.now),
-        authenticator=await authenticators.get(visit.platform, visit.who),
+        confirmed=await email_addresses.confirmed(visit.platform, visit.user),
+        sessions=await profile.sessions(visit.platform, visit.user, now=visit.now),
+        authenticator=await authenticators.get(visit.platform, visit.user),
         done=DONE.get(visit.query.text("done"), ""),
         refused=wrong,
-        passkeys=kept,
-        known=" ".join(bytes_to_base64url(each.id) for each in kept),
+        passkeys=passkeys_,
+        known=" ".join(bytes_to_base64url(each.id) for each in passkeys_),
         challenge=bytes_to_base64url(challenge),
         rp=passkeys.RelyingParty(origin=visit.passkeys_at).name,
     )

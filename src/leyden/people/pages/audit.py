@@ -12,7 +12,7 @@ async def show(visit: Visit) -> Response:
     page = await activity.list_(
         visit.platform,
         visit.organization_id,
-        after=_place(visit.query.text("after")),
+        after=_position(visit.query.text("after")),
     )
     return visit.render(
         "audit/list.html",
@@ -21,7 +21,7 @@ async def show(visit: Visit) -> Response:
     )
 
 
-def _place(text: str) -> tuple[int, str] | None:
+def _position(text: str) -> tuple[int, str] | None:
     if not text:
         return None
     at, _, id_ = text.partition(".")

@@ -29,7 +29,7 @@ _DONE: Final = "Your choice was saved."
 
 async def ask_confirmation(visit: Visit) -> Response:
     """Send a link that confirms the person's address."""
-    step = email_addresses.ask(visit.platform, visit.who, now=visit.now)
+    step = email_addresses.ask(visit.platform, visit.user, now=visit.now)
     return await account.done(visit, step, "link")
 
 
@@ -37,7 +37,7 @@ async def change(visit: Visit) -> Response:
     """Send a link to a new address, given the password."""
     step = email_addresses.ask_change(
         visit.platform,
-        visit.who,
+        visit.user,
         visit.form.text("email"),
         present=visit.form.secret("present"),
         now=visit.now,
@@ -48,14 +48,14 @@ async def change(visit: Visit) -> Response:
 async def open_link(visit: Visit) -> Response:
     """Ask whether the address of a link is to be the person's."""
     word = visit.query.text("word")
-    link = await email_addresses.find(visit.platform, visit.who, word, now=visit.now)
+    link = await email_addresses.find(visit.platform, visit.user, word, now=visit.now)
     return visit.render("account/confirm_email.html", word=word, email=link.address)
 
 
 async def confirm(visit: Visit) -> Response:
     """Confirm an address, or change to it."""
     word = visit.form.text("word")
-    await email_addresses.confirm(visit.platform, visit.who, word, now=visit.now)
+    await email_addresses.confirm(visit.platform, visit.user, word, now=visit.now)
     return redirect("/app/account?done=email")
 
 
@@ -69,7 +69,7 @@ async def choose(visit: Visit) -> Response:
     try:
         await email_choices.choose(
             visit.platform,
-            visit.who,
+            visit.user,
             visit.form.text("organization"),
             visit.form.all_("type"),
             now=visit.now,
@@ -98,8 +98,8 @@ async def unsubscribe(visit: Visit) -> Response:
 
 
 async def _shown(visit: Visit, refused: Refused | None = None) -> Response:
-    choices = await email_choices.list_(visit.platform, visit.who)
-    confirmed = await email_addresses.confirmed(visit.platform, visit.who)
+    choices = await email_choices.list_(visit.platform, visit.user)
+    confirmed = await email_addresses.confirmed(visit.platform, visit.user)
     return visit.render(
         "account/emails.html",
         choices=[(each, _groups(each)) for each in choices],

@@ -31,7 +31,7 @@ async def create(visit: Visit) -> Response:
             expires=visit.now + timedelta(days=days)
             if (days := _days(visit))
             else None,
-            actor=visit.who.actor,
+            actor=visit.user.actor,
             key_id=str(form.key("once")),
         )
     except Refused as error:
@@ -52,7 +52,7 @@ async def revoke(visit: Visit) -> Response:
     """Revoke a key, at once and everywhere."""
     key_id = visit.form.text("key")
     await api_keys.revoke(
-        visit.platform, visit.organization_id, key_id, actor=visit.who.actor
+        visit.platform, visit.organization_id, key_id, actor=visit.user.actor
     )
     return redirect(f"{visit.root}/keys")
 
@@ -64,7 +64,7 @@ async def _shown(
     return visit.render(
         "keys/list.html",
         keys=list(reversed(await reader.keys.list_(visit.organization_id))),
-        scopes=[each for each in Scope if each in scopes_of(visit.here.role)],
+        scopes=[each for each in Scope if each in scopes_of(visit.own_membership.role)],
         once=str(uuid.uuid4()),
         name=name,
         refused=wrong,

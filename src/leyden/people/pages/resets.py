@@ -9,7 +9,7 @@ from leyden.people import notices, resets
 
 async def ask(visit: Visit) -> Response:
     """Ask for the address of an account."""
-    return _asked(visit)
+    return _form(visit)
 
 
 async def send(visit: Visit) -> Response:
@@ -24,8 +24,8 @@ async def send(visit: Visit) -> Response:
             now=visit.now,
         )
     except Refused as error:
-        return _asked(visit, email=email, refused=error)
-    response = _asked(visit, email=email, is_sent=True)
+        return _form(visit, email=email, refused=error)
+    response = _form(visit, email=email, is_sent=True)
     lives_s = int(resets.LIVES.total_seconds())
     visit.cookies.set_reset(response, browser, lives_s=lives_s)
     return response
@@ -63,13 +63,13 @@ async def _opened(visit: Visit, word: str, refused: Refused | None = None) -> Re
             visit.platform, word, browser=visit.cookies.reset, now=visit.now
         )
     except (NotFound, Forbidden) as error:
-        return _asked(visit, refused=error)
+        return _form(visit, refused=error)
     return visit.render(
         "passwords/reset.html", word=word, email=link.address, refused=refused
     )
 
 
-def _asked(
+def _form(
     visit: Visit,
     *,
     email: str = "",

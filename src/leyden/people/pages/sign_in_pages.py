@@ -16,20 +16,20 @@ SECOND_FACTOR = "/app/second-factor"
 
 async def first(visit: Visit) -> Response:
     """Redirect to the first organization's nodes, or explain the next step."""
-    if visit.somebody is None:
+    if visit.signed_in is None:
         return redirect(SIGN_IN)
-    if visit.who.belongs_to:
-        return redirect(f"/app/{visit.who.belongs_to[0].organization.id}/nodes")
+    if visit.user.memberships:
+        return redirect(f"/app/{visit.user.memberships[0].organization.id}/nodes")
     return visit.render("nowhere.html")
 
 
 async def ask(visit: Visit) -> Response:
     """Show the sign-in form."""
-    if visit.somebody is not None:
+    if visit.signed_in is not None:
         return redirect(local_url(visit.query.text("next")))
     # A browser forgets its session when it signs out: this one's ended otherwise.
-    has_ended = bool(visit.cookies.session) and visit.half is None
-    return _asked(visit, next_=visit.query.text("next"), has_ended=has_ended)
+    has_ended = bool(visit.cookies.session) and visit.pending_sign_in is None
+    return _form(visit, next_=visit.query.text("next"), has_ended=has_ended)
 
 
 async def enter(visit: Visit) -> Response:
@@ -46,8 +46,8 @@ async def enter(visit: Visit) -> Response:
             now=visit.now,
         )
     except (Unauthorized, TooMany) as error:
-        return _asked(visit, email=email, next_=next_, refused=error)
-    if session.whole:
+        return _form(visit, email=email, next_=next_, refused=error)
+    if session.is_complete:
         return await begun(visit, session, cookie, then=next_)
     response = redirect(f"{SECOND_FACTOR}?{urlencode({'next': next_})}")
     _keep(visit, response, session, cookie)
@@ -62,33 +62,33 @@ async def enter_by_passkey(visit: Visit) -> Response:
             visit.platform,
             visit.form.text("credential"),
             word=visit.guest,
-            place=passkeys.RelyingParty(origin=visit.passkeys_at),
+            relying_party=passkeys.RelyingParty(origin=visit.passkeys_at),
             address=visit.address,
             browser=visit.browser,
             known=visit.cookies.browser,
             now=visit.now,
         )
     except Unauthorized as error:
-        return _asked(visit, next_=next_, refused=error)
+        return _form(visit, next_=next_, refused=error)
     return await begun(visit, session, cookie, then=next_)
 
 
 async def ask_code(visit: Visit) -> Response:
     """Show the form for the authenticator code."""
-    if visit.half is None:
+    if visit.pending_sign_in is None:
         return redirect(SIGN_IN)
     return _code_asked(visit, next_=visit.query.text("next"))
 
 
 async def enter_code(visit: Visit) -> Response:
     """Complete the session, or show that the code was wrong."""
-    if visit.half is None:
+    if visit.pending_sign_in is None:
         return redirect(SIGN_IN)
     next_ = visit.form.text("next")
     try:
         session, cookie = await sign_in.second_factor(
             visit.platform,
-            visit.half,
+            visit.pending_sign_in,
             visit.form.text("code"),
             known=visit.cookies.browser,
             now=visit.now,
@@ -116,13 +116,13 @@ def _keep(visit: Visit, response: Response, session: Session, cookie: str) -> No
 
 async def leave(visit: Visit) -> Response:
     """End this session."""
-    await sign_in.sign_out(visit.platform, visit.who.session)
+    await sign_in.sign_out(visit.platform, visit.user.session)
     response = redirect(SIGN_IN)
     visit.cookies.end_session(response)
     return response
 
 
-def _asked(
+def _form(
     visit: Visit,
     *,
     next_: str,

@@ -24,7 +24,7 @@ async def invite(visit: Visit) -> Response:
             visit.organization_id,
             email=visit.form.text("email"),
             role=team.parse_role(visit.form.text("role")),
-            actor=visit.who.actor,
+            actor=visit.user.actor,
             now=visit.now,
         )
     except Refused as error:
@@ -52,7 +52,7 @@ async def withdraw(visit: Visit) -> Response:
         visit.platform,
         visit.organization_id,
         visit.form.text("invitation"),
-        actor=visit.who.actor,
+        actor=visit.user.actor,
         now=visit.now,
     )
     return redirect(f"{visit.root}/team")
@@ -65,7 +65,7 @@ async def set_role(visit: Visit) -> Response:
         visit.organization_id,
         visit.form.text("user"),
         team.parse_role(visit.form.text("role")),
-        actor=visit.who.actor,
+        actor=visit.user.actor,
         now=visit.now,
     )
     return redirect(f"{visit.root}/team")
@@ -86,7 +86,7 @@ async def remove(visit: Visit) -> Response:
         visit.platform,
         visit.organization_id,
         visit.form.text("user"),
-        actor=visit.who.actor,
+        actor=visit.user.actor,
         now=visit.now,
     )
     return redirect(f"{visit.root}/team")
@@ -94,16 +94,16 @@ async def remove(visit: Visit) -> Response:
 
 async def ask_to_join(visit: Visit) -> Response:
     """Show an invitation to the person who opened its link."""
-    return await _asked(visit, visit.query.text("word"))
+    return await _confirmation(visit, visit.query.text("word"))
 
 
 async def join(visit: Visit) -> Response:
     """Join as the signed-in person, or as a new one with a password."""
     word = visit.form.text("word")
     invitation = await invitations.invited(visit.platform, word, now=visit.now)
-    if visit.somebody is not None:
+    if visit.signed_in is not None:
         await invitations.accept(
-            visit.platform, invitation, visit.who.person, now=visit.now
+            visit.platform, invitation, visit.user.person, now=visit.now
         )
         return redirect(f"/app/{invitation.organization_id}/nodes")
     try:
@@ -117,13 +117,13 @@ async def join(visit: Visit) -> Response:
     except Taken:
         return redirect(f"/app/sign-in?{urlencode({'next': _link(word)})}")
     except (Refused, TooMany) as error:
-        return await _asked(visit, word, wrong=error)
+        return await _confirmation(visit, word, wrong=error)
     async with visit.platform.database.transaction() as tx:
         session, cookie = await sign_in.begin(
             visit.platform,
             tx,
             person,
-            whole=True,
+            is_complete=True,
             address=visit.address,
             browser=visit.browser,
             now=visit.now,
@@ -131,7 +131,9 @@ async def join(visit: Visit) -> Response:
     return await sign_in_pages.begun(visit, session, cookie, then=HOME)
 
 
-async def _asked(visit: Visit, word: str, wrong: Refused | None = None) -> Response:
+async def _confirmation(
+    visit: Visit, word: str, wrong: Refused | None = None
+) -> Response:
     invitation = await invitations.invited(visit.platform, word, now=visit.now)
     reader = visit.platform.database.reader
     return visit.render(
@@ -158,7 +160,9 @@ async def _shown(
             visit.platform, visit.organization_id, now=visit.now
         ),
         roles=[
-            role for role in Role if role is not Role.OWNER or visit.here.role is role
+            role
+            for role in Role
+            if role is not Role.OWNER or visit.own_membership.role is role
         ],
         email=email,
         refused=wrong,

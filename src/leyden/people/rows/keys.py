@@ -48,7 +48,7 @@ class Keys:
         return [key_of(row) for row in rows]
 
     async def expiring(
-        self, *, now: datetime, within: timedelta, most: int
+        self, *, now: datetime, within: timedelta, limit: int
     ) -> list[ApiKey]:
         """Return keys that expire within this time, and were not announced yet.
 
@@ -59,7 +59,7 @@ class Keys:
             now=to_us(now),
             before=to_us(now + within),
             notice=within // timedelta(microseconds=1),
-            most=most,
+            limit=limit,
         )
         return [key_of(row) for row in rows]
 
@@ -76,7 +76,7 @@ class Keys:
             sql.delete_ended,
             organization_id=organization_id,
             now=to_us(now),
-            kept=ENDED_KEPT,
+            limit=ENDED_KEPT,
         )
 
     async def revoke(self, organization_id: str, key_id: str, *, now: datetime) -> None:

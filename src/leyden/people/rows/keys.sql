@@ -43,7 +43,7 @@ WHERE revoked IS NULL
             AND event.once = api_key.id || ' expiring'
     )
 ORDER BY organization_id, expires
-LIMIT :most;
+LIMIT :limit;
 
 -- name: count_live
 SELECT count(*)
@@ -63,7 +63,7 @@ WHERE organization_id = :organization_id
         WHERE organization_id = :organization_id
             AND (revoked IS NOT NULL OR expires <= :now)
         ORDER BY coalesce(revoked, expires) DESC, id
-        LIMIT :kept
+        LIMIT :limit
     );
 
 -- name: revoke

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from leyden.base.database.statements import Run, SqlFile
 from leyden.base.rules.accounts import Organization, Person, Role
-from leyden.base.rules.sign_in import Belonging
+from leyden.base.rules.sign_in import UserMembership
 from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.people.rows.accounts import person_of
@@ -45,15 +45,15 @@ class People:
             return person_of(tuple(person)), digest
         return None
 
-    async def belongs_to(self, user_id: str) -> tuple[Belonging, ...]:
+    async def memberships(self, user_id: str) -> tuple[UserMembership, ...]:
         """Return a person's organizations, in the order of joining."""
         return tuple(
-            Belonging(
+            UserMembership(
                 organization=Organization(id=id_, name=name, created=from_us(created)),
                 role=Role(role),
             )
             for id_, name, created, role in await self._run(
-                sql.belongs_to, user_id=user_id
+                sql.memberships, user_id=user_id
             )
         )
 

@@ -16,7 +16,7 @@ SELECT id, email, created, password
 FROM person
 WHERE email = :email;
 
--- name: belongs_to
+-- name: memberships
 SELECT organization.id, organization.name, organization.created, membership.role
 FROM membership
 JOIN organization ON organization.id = membership.organization_id

@@ -9,11 +9,11 @@ from leyden.base.rules.times import from_us, to_us
 sql = SqlFile(__file__)
 
 
-class Nodes(NamedTuple):
+class NodeCount(NamedTuple):
     """An organization's number of nodes, and of deleted ones with data."""
 
-    there: int
-    kept: int  # nodes and deleted nodes together
+    existing: int
+    stored: int  # nodes and deleted nodes together
     next_gone: datetime | None  # when the data of the first deleted one is deleted
 
 
@@ -30,9 +30,9 @@ class Quotas:
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    async def set(self, organization_id: str, name: str, most: int) -> None:
+    async def set(self, organization_id: str, name: str, limit: int) -> None:
         """Store an exception for one organization."""
-        await self._run(sql.set, organization_id=organization_id, name=name, most=most)
+        await self._run(sql.set, organization_id=organization_id, name=name, most=limit)
 
     async def reset(self, organization_id: str, name: str) -> None:
         """Remove an exception; no-op if there is none."""
@@ -42,11 +42,11 @@ class Quotas:
         """Return the limits that differ from the settings, by name."""
         return dict(await self._run(sql.exceptions, organization_id=organization_id))
 
-    async def nodes(self, organization_id: str) -> Nodes:
+    async def nodes(self, organization_id: str) -> NodeCount:
         """Count the nodes, and the deleted nodes whose data is kept."""
         rows = await self._run(sql.nodes, organization_id=organization_id)
-        count, kept, due = rows[0]
-        return Nodes(int(count), kept, _time(due))
+        count, stored, due = rows[0]
+        return NodeCount(int(count), stored, _time(due))
 
     async def unpaid_orders(
         self, organization_id: str, *, but: str = "", now: datetime
@@ -55,7 +55,7 @@ class Quotas:
         return await self._count(
             sql.unpaid, organization_id=organization_id
         ) + await self._count(
-            sql.places, organization_id=organization_id, but=but, now=to_us(now)
+            sql.slots, organization_id=organization_id, but=but, now=to_us(now)
         )
 
     async def given_up(self, organization_id: str, *, since: datetime) -> GivenUp:
@@ -65,23 +65,23 @@ class Quotas:
         )
         return GivenUp(rows[0][0], _time(rows[0][1]))
 
-    async def keep_place(
+    async def reserve_slot(
         self, organization_id: str, order_id: str, *, now: datetime, until: datetime
     ) -> None:
         """Reserve a place for an order to be created; delete expired places."""
         await self._run(
-            sql.delete_places, organization_id=organization_id, now=to_us(now)
+            sql.delete_slots, organization_id=organization_id, now=to_us(now)
         )
         await self._run(
-            sql.keep_place,
+            sql.reserve_slot,
             order_id=order_id,
             organization_id=organization_id,
             until=to_us(until),
         )
 
-    async def leave_place(self, order_id: str) -> bool:
+    async def release_slot(self, order_id: str) -> bool:
         """Release an order's place; return False if there was none."""
-        return bool(await self._run(sql.leave_place, order_id=order_id))
+        return bool(await self._run(sql.release_slot, order_id=order_id))
 
     async def members(self, organization_id: str) -> int:
         """Count the organization's members."""
@@ -91,18 +91,18 @@ class Quotas:
         """Count the macaroons stored for a node."""
         return await self._count(sql.macaroons, node_id=node_id)
 
-    async def most_macaroons(self, organization_id: str) -> int:
+    async def max_macaroons(self, organization_id: str) -> int:
         """Return the number of macaroons of the node that has the most."""
-        return await self._count(sql.most_macaroons, organization_id=organization_id)
+        return await self._count(sql.max_macaroons, organization_id=organization_id)
 
     async def replaced_bytes(self, organization_id: str) -> int:
         """Return the size of the history of replaced backups, in bytes."""
         return await self._count(sql.replaced, organization_id=organization_id)
 
-    async def answers(self, organization_id: str, *, most: int, now: datetime) -> int:
-        """Count the organization's Idempotency-Keys, up to `most`."""
+    async def answers(self, organization_id: str, *, limit: int, now: datetime) -> int:
+        """Count the organization's Idempotency-Keys, up to `limit`."""
         return await self._count(
-            sql.answers, organization_id=organization_id, most=most, now=to_us(now)
+            sql.answers, organization_id=organization_id, limit=limit, now=to_us(now)
         )
 
     async def first_answer(

@@ -47,25 +47,25 @@ WHERE organization_id = :organization_id
     AND paid_at IS NULL
     AND payment_hash IS NOT NULL;
 
--- name: places
+-- name: slots
 SELECT count(*)
 FROM order_place
 WHERE organization_id = :organization_id
     AND order_id <> :but
     AND until > :now;
 
--- name: keep_place
+-- name: reserve_slot
 INSERT INTO order_place (order_id, organization_id, until)
 VALUES (:order_id, :organization_id, :until)
 ON CONFLICT (order_id) DO UPDATE
 SET until = excluded.until;
 
--- name: leave_place
+-- name: release_slot
 DELETE FROM order_place
 WHERE order_id = :order_id
 RETURNING order_id;
 
--- name: delete_places
+-- name: delete_slots
 -- Places that were left when a process died.
 DELETE FROM order_place
 WHERE organization_id = :organization_id
@@ -100,14 +100,14 @@ JOIN node ON node.id = replaced_backup.node_id
 WHERE node.organization_id = :organization_id;
 
 -- name: answers
--- Counts up to `most`: larger numbers are not needed.
+-- Counts up to `limit`: larger numbers are not needed.
 SELECT count(*)
 FROM (
     SELECT key
     FROM saved_answer
     WHERE organization_id = :organization_id
         AND expires > :now
-    LIMIT :most
+    LIMIT :limit
 ) AS kept;
 
 -- name: first_answer

@@ -135,9 +135,9 @@ class SecondFactors:
             await self._run(sql.use_challenge, challenge=challenge, until=to_us(until))
         )
 
-    async def prune_challenges(self, *, now: datetime, most: int) -> int:
+    async def prune_challenges(self, *, now: datetime, limit: int) -> int:
         """Delete some challenges that have expired; return how many."""
-        return len(await self._run(sql.prune_challenges, now=to_us(now), most=most))
+        return len(await self._run(sql.prune_challenges, now=to_us(now), limit=limit))
 
 
 def passkey_of(row: Row) -> Passkey:

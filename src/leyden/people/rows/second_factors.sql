@@ -99,6 +99,6 @@ WHERE challenge IN (
     SELECT challenge
     FROM used_challenge
     WHERE until < :now
-    LIMIT :most
+    LIMIT :limit
 )
 RETURNING challenge;

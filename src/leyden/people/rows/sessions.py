@@ -8,7 +8,7 @@ from leyden.base.rules.times import from_us, to_us
 
 sql = SqlFile(__file__)
 
-KEPT = 50  # for each person, and as many that wait for a code
+KEEP_NEWEST = 50  # for each person, and as many that wait for a code
 
 
 class Sessions:
@@ -25,17 +25,20 @@ class Sessions:
             digest=digest,
             user_id=session.user_id,
             created=to_us(session.created),
-            seen=to_us(session.seen),
+            seen=to_us(session.last_seen),
             expires=to_us(session.expires),
-            whole=int(session.whole),
+            whole=int(session.is_complete),
             address=session.address,
             browser=session.browser,
         )
 
-    async def limit_sessions(self, user_id: str, *, whole: bool) -> None:
+    async def limit_sessions(self, user_id: str, *, is_complete: bool) -> None:
         """End a person's sessions except the most recently used ones of this kind."""
         await self._run(
-            sql.limit_sessions, user_id=user_id, whole=int(whole), kept=KEPT
+            sql.limit_sessions,
+            user_id=user_id,
+            whole=int(is_complete),
+            limit=KEEP_NEWEST,
         )
 
     async def find(self, digest: bytes) -> Session | None:
@@ -63,13 +66,15 @@ class Sessions:
         """End all sessions of all people; return how many there were."""
         return len(await self._run(sql.end_all))
 
-    async def prune(self, *, now: datetime, most: int) -> int:
+    async def prune(self, *, now: datetime, limit: int) -> int:
         """Delete some expired sessions; return how many."""
-        return len(await self._run(sql.prune, now=to_us(now), most=most))
+        return len(await self._run(sql.prune, now=to_us(now), limit=limit))
 
-    async def prune_failures(self, *, before: datetime, most: int) -> int:
+    async def prune_failures(self, *, before: datetime, limit: int) -> int:
         """Delete some counts of failures that began before then; return how many."""
-        return len(await self._run(sql.prune_failures, before=to_us(before), most=most))
+        return len(
+            await self._run(sql.prune_failures, before=to_us(before), limit=limit)
+        )
 
     async def count_failure(
         self, who: bytes, *, now: datetime, within: timedelta
@@ -95,14 +100,14 @@ class Sessions:
 
 def session_of(row: Row) -> Session:
     """Build the session from a row."""
-    id_, user_id, created, seen, expires, whole, address, browser = row
+    id_, user_id, created, last_seen, expires, is_complete, address, browser = row
     return Session(
         id=id_,
         user_id=user_id,
         created=from_us(created),
-        seen=from_us(seen),
+        last_seen=from_us(last_seen),
         expires=from_us(expires),
-        whole=bool(whole),
+        is_complete=bool(is_complete),
         address=address,
         browser=browser,
     )

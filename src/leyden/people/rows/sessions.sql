@@ -51,7 +51,7 @@ WHERE user_id = :user_id
         WHERE user_id = :user_id
             AND whole = :whole
         ORDER BY seen DESC, created DESC, id
-        LIMIT :kept
+        LIMIT :limit
     );
 
 -- name: prune
@@ -60,7 +60,7 @@ WHERE id IN (
     SELECT id
     FROM session
     WHERE expires < :now
-    LIMIT :most
+    LIMIT :limit
 )
 RETURNING id;
 
@@ -95,6 +95,6 @@ WHERE who IN (
     SELECT who
     FROM sign_in_failure
     WHERE since < :before
-    LIMIT :most
+    LIMIT :limit
 )
 RETURNING who;

@@ -118,7 +118,7 @@ quotas = Table(
 )
 
 # An unpaid order counts before its invoice is created, and so before it has a row.
-places = Table(
+order_places = Table(
     "order_place",
     metadata,
     Column("order_id", Text, primary_key=True),

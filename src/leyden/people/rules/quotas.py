@@ -35,7 +35,7 @@ class Quota(StrEnum):
 Limits = Mapping[Quota, int]
 
 
-class Usage(Struct, frozen=True, kw_only=True):
+class UsedQuota(Struct, frozen=True, kw_only=True):
     """The amount of a quota in use."""
 
     used: int

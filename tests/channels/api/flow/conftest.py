@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from leyden.app.loops import shop_queues
+from leyden.app.loops import channel_queues
 from leyden.app.serving.api import Api
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
@@ -23,9 +23,14 @@ from leyden.channels.checkout import listen
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.money import credit
 from leyden.channels.rules.payments import PaymentRequest
-from leyden.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
+from leyden.channels.services import (
+    EVERYTHING,
+    TICKETS,
+    ChannelServices,
+    ChannelSettings,
+)
 from leyden.channels.tickets.simulated import SimulatedMarket
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden.nodes.rules.peer_ports import PeerPorts
 from tests.base.api.conftest import Caller
 from tests.conftest import NOW
@@ -74,7 +79,7 @@ FILLED_FIELDS = {
 class World:
     """Everything around the API, and its hands."""
 
-    shop: Shop
+    channels: ChannelServices
     payments: FakePayments
     market: SimulatedMarket
     seller: FakeSeller = field(default_factory=FakeSeller)
@@ -95,12 +100,12 @@ class World:
         self.now[0] += timedelta(**of)
 
     async def follow_tickets(self) -> None:
-        async with self.shop.database.transaction() as tx:
+        async with self.channels.database.transaction() as tx:
             await tx.tasks.put(TICKETS, EVERYTHING, due=self.now[0])
 
     async def coupon(self, sats: int, organization_id: str | None) -> str:
         (issued,) = await credit.issue_coupons(
-            self.shop.database,
+            self.channels.database,
             sats=sats,
             count=1,
             organization_id=organization_id,
@@ -117,7 +122,7 @@ class World:
 
     async def open_account(self, caller: Caller, most_owed: int) -> None:
         await credit.open_account(
-            self.shop.database,
+            self.channels.database,
             caller.organization_id,
             most_owed=most_owed,
             actor="operator:alice",
@@ -129,7 +134,7 @@ class World:
 async def world(db: Database, sealer: Sealer) -> AsyncIterator[World]:
     payments, market, seller = FakePayments(), SimulatedMarket(), FakeSeller()
     now = [NOW]
-    shop = Shop(
+    channels = ChannelServices(
         database=db,
         sealer=sealer,
         payments=payments,
@@ -139,11 +144,11 @@ async def world(db: Database, sealer: Sealer) -> AsyncIterator[World]:
         seller=seller,
         dialing=Dialing(peer_host=PEER_HOST, peer_ports=PeerPorts(((21_000, 21_009),))),
         clock=lambda: now[0],
-        rules=ShopSettings(answer_waits=timedelta(seconds=2), quotas=PLENTY),
+        rules=ChannelSettings(answer_waits=timedelta(seconds=2), quotas=PLENTY),
     )
-    worker = Worker(db, shop_queues(shop), clock=shop.clock)
-    running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]
-    yield World(shop, payments, market, seller, now)
+    worker = Worker(db, channel_queues(channels), clock=channels.clock)
+    running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(channels))]
+    yield World(channels, payments, market, seller, now)
     for task in running:
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)
@@ -155,10 +160,10 @@ async def world(db: Database, sealer: Sealer) -> AsyncIterator[World]:
 def platform(settings: Settings, world: World) -> Platform:
     return Platform(
         settings=settings,
-        database=world.shop.database,
-        sealer=world.shop.sealer,
-        clock=world.shop.clock,
-        shop=world.shop,
+        database=world.channels.database,
+        sealer=world.channels.sealer,
+        clock=world.channels.clock,
+        channels=world.channels,
     )
 
 

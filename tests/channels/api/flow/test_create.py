@@ -137,7 +137,7 @@ async def test_fifty_at_once_with_credit_for_one_spend_it_once(
     used = sorted(answer.json()["credit_used"] for answer in answers)
     assert used == [0] * 49 + [PRICE]
     credit = ledger.credit(alice.organization_id)
-    assert await world.shop.database.reader.ledger.balance(credit) == 0
+    assert await world.channels.database.reader.ledger.balance(credit) == 0
 
 
 async def test_while_the_treasury_is_away_no_order_is_made(

@@ -129,13 +129,13 @@ async def test_what_is_not_sold_is_refused_with_its_field(
         assert answer.status == 400, answer.body
         assert field in answer.json()["message"]
     assert world.seller.channels == {}
-    assert await world.shop.database.reader.reserved_coins.all_() == set()
+    assert await world.channels.database.reader.reserved_coins.all_() == set()
 
 
 async def test_nodes_of_the_platform_itself_get_no_channel(
     alice: Caller, world: World
 ) -> None:
-    async with world.shop.database.transaction() as tx:
+    async with world.channels.database.transaction() as tx:
         await tx.treasury.add(KEY)
         await tx.treasury.replace(KEY)
         await tx.seller.add(KnownSeller(OTHER, OTHER))
@@ -155,8 +155,8 @@ async def test_nodes_that_the_settings_name_get_no_channel_either(
     alice: Caller, world: World
 ) -> None:
     """Neither was ever seen."""
-    rules = replace(world.shop.rules, treasury=KEY, seller=OTHER)
-    force_setattr(world.shop, "rules", rules)
+    rules = replace(world.channels.rules, treasury=KEY, seller=OTHER)
+    force_setattr(world.channels, "rules", rules)
     for key in (KEY, OTHER, OTHER.upper(), f"{OTHER}@8.8.8.8:9735"):
         for path in ("/flow/quote", "/flow/create"):
             answer = await alice.post(path, {"capacity": 1_000_000, "node": key})
@@ -182,7 +182,7 @@ async def test_a_thousand_orders_for_one_node_are_one(
                 assert "another open order" in answer.json()["message"]
     assert placed == 1
     assert len((await alice.get("/flow/orders")).json()["orders"]) == 1
-    assert len(await world.shop.database.reader.reserved_coins.all_()) == 1
+    assert len(await world.channels.database.reader.reserved_coins.all_()) == 1
     open_invoices = [x for x in world.payments.invoices.values() if x.state == "open"]
     # Those of the first twenty, which nobody was shown: quotas bound how many.
     assert len(open_invoices) <= 20

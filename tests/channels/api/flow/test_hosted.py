@@ -7,7 +7,7 @@ import pytest
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.nodes.certificates.authority import Authority, open_or_create
-from leyden.nodes.rules.nodes import Node, Status
+from leyden.nodes.rules.nodes import Node, NodeStatus
 from leyden.values import replace
 from tests.base.api.conftest import Caller
 from tests.channels.api.flow.conftest import World, ordered, until
@@ -55,9 +55,9 @@ async def test_its_key_is_known_once_lnd_wrote_it_down(
     """What passes by itself is no malformed request: the caller tries again."""
     wish = {"capacity": 1_000_000, "node_id": node.id}
     for status, wait, words in (
-        (Status.WAITING_UNLOCK, None, "unlock its wallet"),
-        (Status.STARTING, "10", "try again in 10 s"),
-        (Status.RUNNING, "10", "try again in 10 s"),
+        (NodeStatus.WAITING_UNLOCK, None, "unlock its wallet"),
+        (NodeStatus.STARTING, "10", "try again in 10 s"),
+        (NodeStatus.RUNNING, "10", "try again in 10 s"),
     ):
         async with db.transaction() as tx:
             locked = await tx.nodes.lock(node.id)

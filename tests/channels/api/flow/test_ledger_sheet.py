@@ -26,7 +26,7 @@ def lines(answer: Answer) -> list[dict[str, str]]:
 
 async def correct(world: World, caller: Caller, sats: int, reason: str) -> None:
     await corrections.correct(
-        world.shop.database,
+        world.channels.database,
         caller.organization_id,
         Correction.CREDIT,
         sats=sats,
@@ -59,13 +59,13 @@ async def test_nothing_yet_is_a_headline(alice: Caller) -> None:
 
 
 async def test_it_holds_more_than_a_page(alice: Caller, world: World) -> None:
-    await credited(world.shop.database, alice.organization_id, 1_002)
+    await credited(world.channels.database, alice.organization_id, 1_002)
     found = [int(each["amount"]) for each in lines(await alice.get(PATH))]
     assert found == list(range(1_002, 0, -1))
 
 
 async def test_it_is_read_in_turns(alice: Caller, world: World) -> None:
-    await credited(world.shop.database, alice.organization_id, 5_000)
+    await credited(world.channels.database, alice.organization_id, 5_000)
 
     async def request() -> int:
         return (await alice.get(PATH)).status
@@ -167,14 +167,14 @@ def test_what_is_harmless_is_left_alone() -> None:
 async def test_what_cannot_be_read_to_its_end_is_broken_off(
     alice: Caller, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await credited(world.shop.database, alice.organization_id, 501)
+    await credited(world.channels.database, alice.organization_id, 501)
     page = credit.history
-    asked = 0
+    request = 0
 
     async def first_page_only(*args: object, **kwargs: object) -> object:
-        nonlocal asked
-        asked += 1
-        if asked > 1:
+        nonlocal request
+        request += 1
+        if request > 1:
             raise DatabaseAway(retry_after_s=5)
         return await page(*args, **kwargs)  # type: ignore[arg-type]
 

@@ -104,10 +104,10 @@ async def test_a_filled_order_names_its_channel_and_when_its_lease_ends(
     waiting = await ordered(alice)
     order = await filled(alice, world, unused=318)
     (lease,) = (
-        await world.shop.database.reader.leases.of_orders([order["order_id"]])
+        await world.channels.database.reader.leases.of_orders([order["order_id"]])
     ).values()
-    told = {name: order[name] for name in order if name not in ORDER_FIELDS}
-    assert told == {
+    expected = {name: order[name] for name in order if name not in ORDER_FIELDS}
+    assert expected == {
         "channel_point": lease.channel_point,
         "node": lease.node,
         "peer": lease.peer,
@@ -115,7 +115,7 @@ async def test_a_filled_order_names_its_channel_and_when_its_lease_ends(
         "lease_ends_block": lease.height + 2_016,
         "unused_fee": 318,
     }
-    assert "" not in told.values()
+    assert "" not in expected.values()
     listed = (await alice.get("/flow/orders")).json()["orders"]
     assert sorted(map(len, listed)) == sorted(map(len, (order, waiting)))
     assert order in listed
@@ -146,14 +146,14 @@ async def test_a_page_of_the_ledger_never_divides_what_a_channel_cost(
     alice: Caller, world: World
 ) -> None:
     await filled(alice, world, unused=0)
-    whole = (await alice.get("/flow/ledger")).json()["entries"]
+    body = (await alice.get("/flow/ledger")).json()["entries"]
     cursor = 0
     found: list[dict[str, Any]] = []
     while not found or cursor:
         page = (await alice.get(f"/flow/ledger?limit=1&cursor={cursor}")).json()
         found += page["entries"]
         cursor = page["next_cursor"]
-    assert found == whole
+    assert found == body
     assert [each["amount"] for each in found] == [PRICE, PRICE]
 
 
@@ -179,7 +179,7 @@ async def test_the_ledger_comes_in_pages(alice: Caller, world: World) -> None:
 
 
 async def test_where_nothing_is_sold_it_says_so(alice: Caller) -> None:
-    force_setattr(alice.api._platform, "shop", None)
+    force_setattr(alice.api._platform, "channels", None)
     answer = await alice.post("/flow/quote", {"capacity": 100_000})
     assert answer.status == 503
     assert answer.json() == {"message": "this platform sells no channels"}

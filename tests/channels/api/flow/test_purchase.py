@@ -13,7 +13,7 @@ from tests.channels.api.flow.conftest import PRICE, World
 
 
 @dataclass
-class Harbour:
+class NamedPlatform:
     """A buyer whose tickets the market fills as soon as they are registered."""
 
     world: World
@@ -49,7 +49,7 @@ class Payer:
 
 
 def a_purchase(
-    alice: Caller, world: World, buyer: Harbour
+    alice: Caller, world: World, buyer: NamedPlatform
 ) -> tuple[Purchase, Payer, list[str]]:
     said: list[str] = []
 
@@ -73,7 +73,7 @@ async def balance(alice: Caller) -> int:
 
 
 async def test_it_is_paid_over_lightning(alice: Caller, world: World) -> None:
-    purchase, payer, said = a_purchase(alice, world, Harbour(world))
+    purchase, payer, said = a_purchase(alice, world, NamedPlatform(world))
     _, channel = await purchase.buy(1_000_000)
     assert channel["channel_point"].startswith("sidecar1")
     assert len(payer.paid) == 1
@@ -84,7 +84,7 @@ async def test_what_credit_covers_is_not_paid_again(
     alice: Caller, world: World
 ) -> None:
     await world.give_credit(alice, PRICE)
-    purchase, payer, said = a_purchase(alice, world, Harbour(world))
+    purchase, payer, said = a_purchase(alice, world, NamedPlatform(world))
     _, channel = await purchase.buy(1_000_000)
     assert channel["channel_point"].startswith("sidecar1")
     assert payer.paid == []
@@ -96,7 +96,7 @@ async def test_what_credit_covers_in_part_is_paid_for_the_rest(
     alice: Caller, world: World
 ) -> None:
     await world.give_credit(alice, PRICE - 1_000)
-    purchase, payer, said = a_purchase(alice, world, Harbour(world))
+    purchase, payer, said = a_purchase(alice, world, NamedPlatform(world))
     await purchase.buy(1_000_000)
     assert len(payer.paid) == 1
     assert "1,000 sat to pay" in said[0]
@@ -108,7 +108,7 @@ async def test_an_order_whose_ticket_is_refused_is_not_left_behind(
 ) -> None:
     if credit:
         await world.give_credit(alice, credit)
-    buyer = Harbour(world, refuses=True)
+    buyer = NamedPlatform(world, refuses=True)
     purchase, _, _ = a_purchase(alice, world, buyer)
     with pytest.raises(Refused, match="the ticket is not taken"):
         await purchase.buy(1_000_000)
@@ -120,7 +120,7 @@ async def test_an_order_whose_ticket_is_refused_is_not_left_behind(
 async def test_an_order_that_cannot_be_paid_is_not_left_behind(
     alice: Caller, world: World
 ) -> None:
-    purchase, _, _ = a_purchase(alice, world, Harbour(world))
+    purchase, _, _ = a_purchase(alice, world, NamedPlatform(world))
 
     async def broke(_: str) -> object:
         raise Refused("no coins")
@@ -136,7 +136,7 @@ async def test_an_order_that_cannot_be_paid_is_not_left_behind(
 async def test_whoever_stops_waiting_for_the_payment_leaves_no_order(
     alice: Caller, world: World
 ) -> None:
-    purchase, _, said = a_purchase(alice, world, Harbour(world))
+    purchase, _, said = a_purchase(alice, world, NamedPlatform(world))
 
     async def slow(_: str) -> object:
         return await asyncio.get_running_loop().create_future()

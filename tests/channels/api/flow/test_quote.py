@@ -133,7 +133,7 @@ async def test_a_rate_of_nothing_is_not_the_going_rate(
 
 def dearer(world: World) -> None:
     terms = replace(Terms(), service_fee_base=Sats(99_000))
-    force_setattr(world.shop, "rules", replace(world.shop.rules, terms=terms))
+    force_setattr(world.channels, "rules", replace(world.channels.rules, terms=terms))
 
 
 async def test_a_quote_holds_for_ten_minutes_for_whoever_got_it(
@@ -152,9 +152,9 @@ async def test_a_platform_that_keeps_unused_fees_says_so_with_the_price(
 ) -> None:
     usual = (await alice.post("/flow/quote", million)).json()
     terms = replace(Terms(), keeps_unused_fee=True)
-    force_setattr(world.shop, "rules", replace(world.shop.rules, terms=terms))
-    kept = (await alice.post("/flow/quote", {**million, "bps": 50})).json()
-    assert kept == {**usual, "unused_pool_fee": "kept"}
+    force_setattr(world.channels, "rules", replace(world.channels.rules, terms=terms))
+    body = (await alice.post("/flow/quote", {**million, "bps": 50})).json()
+    assert body == {**usual, "unused_pool_fee": "kept"}
     check_fields(await ordered(alice, bps=50), ORDER_FIELDS)
 
 

@@ -15,7 +15,9 @@ DIRECT, TICKET = {"capacity": 1_000_000, "node": KEY}, {"capacity": 1_000_000}
 
 def sell(world: World, *sources: Source) -> None:
     """Let the shop list these."""
-    force_setattr(world.shop, "rules", replace(world.shop.rules, sources=sources))
+    force_setattr(
+        world.channels, "rules", replace(world.channels.rules, sources=sources)
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -38,13 +40,13 @@ async def test_a_list_without_own_refuses_direct_orders(
         refused = await alice.post(path, by_id)
         assert refused.status == 400
         assert refused.json()["message"].startswith("node_id: ")
-    assert await world.shop.database.reader.reserved_coins.all_() == set()
+    assert await world.channels.database.reader.reserved_coins.all_() == set()
     assert (await alice.post("/flow/quote", TICKET)).json()["source"] == "pool"
 
 
 async def test_a_list_without_pool_refuses_tickets(alice: Caller, world: World) -> None:
     sell(world, Source.OWN)
-    force_setattr(world.shop, "market", NoMarket())
+    force_setattr(world.channels, "market", NoMarket())
     for path in ("/flow/quote", "/flow/create"):
         answer = await alice.post(path, TICKET)
         assert answer.status == 400
@@ -66,7 +68,7 @@ async def test_simulated_tickets_say_so(alice: Caller, world: World) -> None:
 async def test_a_source_without_its_seller_sells_nothing(
     alice: Caller, world: World
 ) -> None:
-    force_setattr(world.shop, "seller", None)
+    force_setattr(world.channels, "seller", None)
     assert (await alice.post("/flow/quote", DIRECT)).status == 400
     assert (await alice.post("/flow/quote", TICKET)).status == 200
 

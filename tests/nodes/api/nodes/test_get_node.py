@@ -1,7 +1,7 @@
 from typing import Any
 
 from leyden.nodes.rules.node_settings import NAMES
-from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.observations import LndState
 from tests.base.api.conftest import Caller
 from tests.nodes.api.nodes.conftest import ITEM_FIELDS
 from tests.nodes.fleet_harness import SETTINGS, FleetHarness
@@ -67,7 +67,7 @@ async def test_settings_come_back_as_they_were_given(alice: Caller, path: str) -
 async def test_the_status_is_lnds(
     alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
-    fleet_harness.runtime.say(node["node_id"], State.SERVER_ACTIVE)
+    fleet_harness.runtime.say(node["node_id"], LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     assert (await alice.get(path)).json()["status"] == "running"
 

@@ -31,8 +31,8 @@ async def test_large_backups_at_pace_hold_up_nobody_else(
     alice: Caller, charlie: Caller, path: str
 ) -> None:
     body = largest()
-    kept = {"macaroon": CIPHERTEXT, "name": "0"}
-    assert (await alice.post(f"{path}/macaroon", kept)).status == 200
+    stored_backups = {"macaroon": CIPHERTEXT, "name": "0"}
+    assert (await alice.post(f"{path}/macaroon", stored_backups)).status == 200
     theirs = f"/organizations/{charlie.organization_id}/nodes"
     assert (await charlie.get(theirs)).status == 200  # which fills caches
     answers: Counter[int] = Counter()

@@ -15,7 +15,7 @@ from tests.nodes.fleet_harness import FleetHarness
 async def test_the_end_of_the_log(
     alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
-    fleet_harness.homes.logs[node["node_id"]] = [
+    fleet_harness.node_files.logs[node["node_id"]] = [
         f"line {number}" for number in range(300)
     ]
     answer = (await alice.get(f"{path}/logs?lines=2")).json()
@@ -37,9 +37,9 @@ async def test_the_way_in(alice: Caller, path: str) -> None:
     assert way["grpc_address"] == f"{name}:10009"
     assert way["hosts_line"] == f"127.0.0.1 {name}"
     assert way["tls_cert"] == (await alice.get(f"{path}/cert")).json()["tls_cert"]
-    url, _, told = way["lndconnect"].partition("?cert=")
+    url, _, answer = way["lndconnect"].partition("?cert=")
     assert url == f"lndconnect://{name}:10009"
-    padded = told + "=" * (-len(told) % 4)
+    padded = answer + "=" * (-len(answer) % 4)
     x509.load_der_x509_certificate(base64.urlsafe_b64decode(padded))
     assert "macaroon" not in way["lndconnect"]
 
@@ -68,14 +68,14 @@ async def test_a_figure_that_is_not_known_is_null(
     alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
     fleet_harness.gateway.is_elsewhere = True
-    fleet_harness.homes.used[node["node_id"]] = Usage()
+    fleet_harness.node_files.used[node["node_id"]] = Usage()
     figures = (await alice.get(f"{path}/metrics")).json()
     unknown = {name for name, value in figures.items() if value is None}
     assert unknown == {
         *("memory_bytes", "cpu_s", "cpu_cores", "disk_bytes"),
         *("connections", "bytes_in", "bytes_out"),
     }
-    fleet_harness.homes.used[node["node_id"]] = Usage(memory=94, cpu_cores=0.25)
+    fleet_harness.node_files.used[node["node_id"]] = Usage(memory=94, cpu_cores=0.25)
     figures = (await alice.get(f"{path}/metrics")).json()
     assert (figures["memory_bytes"], figures["cpu_s"]) == (94, None)
     assert figures["cpu_cores"] == 0.25
@@ -85,10 +85,10 @@ async def test_lnds_own_backup_of_channels(
     alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
     assert (await alice.get(f"{path}/backup")).status == 404
-    fleet_harness.homes.channel_backups[node["node_id"]] = b"encrypted by lnd"
+    fleet_harness.node_files.channel_backups[node["node_id"]] = b"encrypted by lnd"
     answer = (await alice.get(f"{path}/backup")).json()
     assert base64.b64decode(answer["channel_backup"]) == b"encrypted by lnd"
-    del fleet_harness.homes.channel_backups[node["node_id"]]
+    del fleet_harness.node_files.channel_backups[node["node_id"]]
     assert (await alice.get(f"{path}/backup")).json() == answer, "it was kept"
 
 

@@ -11,7 +11,7 @@ BARE = "0201036c6e6402f801030a10" + "5a" * 40
 async def test_it_is_kept_under_its_name_and_comes_back(
     alice: Caller, path: str, node: dict[str, Any]
 ) -> None:
-    kept = await alice.post(
+    stored_backups = await alice.post(
         f"{path}/macaroon", {"macaroon": CIPHERTEXT, "name": "read only"}
     )
     about = {
@@ -19,7 +19,7 @@ async def test_it_is_kept_under_its_name_and_comes_back(
         "name": "read only",
         "created": "2026-03-01T12:00:00.000Z",
     }
-    assert kept.json() == about
+    assert stored_backups.json() == about
     assert (await alice.get(f"{path}/macaroons")).json() == {
         "macaroons": [about],
         "found_in_clear": [],

@@ -36,10 +36,10 @@ async def test_a_drill_is_kept_in_words_that_the_node_signed(
 ) -> None:
     assert (await shown(alice, path))["drill"] is None
     body = {"time": to_iso(fleet_harness.now), "signature": SIGNATURE}
-    kept = (await alice.post(f"{path}/drill", body)).json()
+    stored_backups = (await alice.post(f"{path}/drill", body)).json()
     words = f"The backups of node {node['node_id']} were opened at {body['time']}."
-    assert kept == {**body, "message": words}
-    assert (await shown(alice, path))["drill"] == kept
+    assert stored_backups == {**body, "message": words}
+    assert (await shown(alice, path))["drill"] == stored_backups
 
 
 async def test_it_is_due_after_ninety_days(

@@ -31,7 +31,7 @@ def named(name: str, old: str, new: str) -> dict[str, str]:
 
 
 @pytest.fixture
-async def kept(alice: Caller, path: str) -> None:
+async def stored_backups(alice: Caller, path: str) -> None:
     """A seed and two macaroons, all the same so far."""
     await alice.post(f"{path}/seed", {"seed": CIPHERTEXT})
     for name in ("admin", "read"):
@@ -48,7 +48,7 @@ async def values(caller: Caller, path: str) -> tuple[str, str, str]:
     )
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_backups")
 async def test_all_of_them_take_their_places(
     alice: Caller, path: str, node: dict[str, Any], db: Database
 ) -> None:
@@ -73,7 +73,7 @@ async def test_all_of_them_take_their_places(
     assert (line.subject, line.detail) == (node["node_id"], {"number": 3})
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_backups")
 async def test_all_or_none(alice: Caller, path: str) -> None:
     status, message = refusal(
         await alice.post(
@@ -91,7 +91,7 @@ async def test_all_or_none(alice: Caller, path: str) -> None:
     assert await values(alice, path) == (CIPHERTEXT,) * 3
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_backups")
 async def test_what_was_replaced_is_given_back_as_it_was_sent(
     alice: Caller, path: str, node: dict[str, Any]
 ) -> None:
@@ -108,7 +108,7 @@ async def test_what_was_replaced_is_given_back_as_it_was_sent(
     assert all(each["until"].endswith("Z") for each in found)
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_backups")
 async def test_the_second_of_two_windows_undoes_nothing(
     alice: Caller, path: str
 ) -> None:
@@ -124,7 +124,7 @@ async def test_the_second_of_two_windows_undoes_nothing(
     assert (await values(alice, path))[0] == first
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_backups")
 async def test_who_lost_the_answer_sends_it_again(alice: Caller, path: str) -> None:
     seed, admin, read = ciphertext(), ciphertext(), ciphertext()
     body = {
@@ -143,7 +143,7 @@ async def test_who_lost_the_answer_sends_it_again(alice: Caller, path: str) -> N
     assert {each["value"] for each in found} == {CIPHERTEXT}
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_backups")
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -181,7 +181,7 @@ async def test_where_nothing_is_kept_nothing_can_be_replaced(
     assert (await alice.get(f"{path}/seed")).status == 404
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_backups")
 async def test_who_is_overtaken_between_reading_and_writing_starts_over(
     db: Database, node: dict[str, Any]
 ) -> None:
@@ -192,7 +192,7 @@ async def test_who_is_overtaken_between_reading_and_writing_starts_over(
             await tx.backups.replace_macaroon(node["node_id"], "read", b"was", b"is")
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_backups")
 async def test_what_was_replaced_is_told_newest_first(
     alice: Caller, path: str, node: dict[str, Any]
 ) -> None:
@@ -212,7 +212,7 @@ async def test_what_was_replaced_is_told_newest_first(
     ]
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_backups")
 async def test_what_was_replaced_is_kept_for_thirty_days(
     alice: Caller, path: str, platform: Platform
 ) -> None:
@@ -225,12 +225,16 @@ async def test_what_was_replaced_is_kept_for_thirty_days(
         assert (await alice.post(f"{path}/reseal", body)).status == 200, number
         before, last = anew, before
     now = platform.clock()
-    kept = await history(platform.fleet, *whose, now=now)
-    assert (len(kept), kept[0].value, kept[0].name) == (21, last, "")
+    stored_backups = await history(platform.fleet, *whose, now=now)
+    assert (len(stored_backups), stored_backups[0].value, stored_backups[0].name) == (
+        21,
+        last,
+        "",
+    )
     later = now + timedelta(days=30)
     assert await history(platform.fleet, *whose, now=later) == []
     async with platform.database.transaction() as tx:
         await tx.replaced_backups.delete_old(until=now)
-        assert len(await tx.replaced_backups.page(node_id, most=50)) == 21
+        assert len(await tx.replaced_backups.page(node_id, limit=50)) == 21
         await tx.replaced_backups.delete_old(until=later)
-        assert await tx.replaced_backups.page(node_id, most=50) == []
+        assert await tx.replaced_backups.page(node_id, limit=50) == []

@@ -56,9 +56,9 @@ async def test_what_is_not_encrypted_leaves_no_trace(
     status, message = refusal(await alice.post(f"{path}/seed", {"seed": seed}))
     assert status == 400
     assert message.startswith("seed: ")
-    for kept in (message, logged.text):
-        assert "abandon" not in kept
-        assert len(seed) < 24 or seed not in kept  # whatever it is written in
+    for stored_backups in (message, logged.text):
+        assert "abandon" not in stored_backups
+        assert len(seed) < 24 or seed not in stored_backups  # whatever it is written in
     assert (await alice.get(f"{path}/seed")).status == 404
     for file in tmp_path.iterdir():
         assert b"abandon" not in file.read_bytes()

@@ -108,7 +108,7 @@ async def parameters(
         await alice.post(f"{path}/seed", {"seed": CIPHERTEXT})
         await alice.post(f"{path}/macaroon", {"macaroon": CIPHERTEXT, "name": "read"})
     if operation.path.endswith("/backup"):
-        fleet_harness.homes.channel_backups[node["node_id"]] = b"encrypted by lnd"
+        fleet_harness.node_files.channel_backups[node["node_id"]] = b"encrypted by lnd"
     return found
 
 

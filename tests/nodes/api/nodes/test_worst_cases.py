@@ -62,8 +62,10 @@ def long_chain() -> tuple[str, str]:
         .public_bytes(Encoding.PEM)
         .decode()
     )
-    kept = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return made * 10, kept.decode()
+    stored_backups = key.private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+    return made * 10, stored_backups.decode()
 
 
 def filled(begin: bytes, part: bytes, end: bytes) -> bytes:

@@ -41,8 +41,8 @@ def open_jwe(sealed: str, password: str) -> str:
     """Open a compact JWE with Python's means."""
     shown, wrapped, iv, encrypted, tag = sealed.split(".")
     key = aes_key_unwrap(_wrapping(password, header_of(sealed)), decoded(wrapped))
-    whole = decoded(encrypted) + decoded(tag)
-    return AESGCM(key).decrypt(decoded(iv), whole, shown.encode()).decode()
+    complete = decoded(encrypted) + decoded(tag)
+    return AESGCM(key).decrypt(decoded(iv), complete, shown.encode()).decode()
 
 
 def seal_jwe(text: str, password: str, about: object = None, **header: Any) -> str:
@@ -58,8 +58,8 @@ def seal_jwe(text: str, password: str, about: object = None, **header: Any) -> s
     shown = encoded(json.dumps(said).encode())
     key, iv = os.urandom(32), os.urandom(12)
     wrapped = aes_key_wrap(_wrapping(password, said), key)
-    whole = AESGCM(key).encrypt(iv, text.encode(), shown.encode())
-    parts = (wrapped, iv, whole[:-16], whole[-16:])
+    aesgcm = AESGCM(key).encrypt(iv, text.encode(), shown.encode())
+    parts = (wrapped, iv, aesgcm[:-16], aesgcm[-16:])
     return ".".join([shown, *map(encoded, parts)])
 
 
@@ -73,5 +73,5 @@ def seal_cryptojs(text: str, password: str) -> str:
     raw = text.encode()
     padding = 16 - len(raw) % 16
     cipher = Cipher(algorithms.AES256(made[:32]), modes.CBC(made[32:])).encryptor()
-    whole = cipher.update(raw + bytes([padding]) * padding) + cipher.finalize()
-    return base64.b64encode(b"Salted__" + salt + whole).decode()
+    complete = cipher.update(raw + bytes([padding]) * padding) + cipher.finalize()
+    return base64.b64encode(b"Salted__" + salt + complete).decode()

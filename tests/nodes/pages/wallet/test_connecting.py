@@ -16,15 +16,15 @@ URL = "https://harbour-light.nodes.example:8080"
 
 
 async def test_a_wallet_scans_the_nodes_address_with_the_macaroon(js: Modular) -> None:
-    told = base64.urlsafe_b64encode(baked(READER)).decode().rstrip("=")
+    answer = base64.urlsafe_b64encode(baked(READER)).decode().rstrip("=")
     with_certificate = await js.call(
         "connecting", "lndconnect", "lndconnect://harbour:10009?cert=MIIB", MACAROON
     )
-    assert with_certificate == f"lndconnect://harbour:10009?cert=MIIB&macaroon={told}"
+    assert with_certificate == f"lndconnect://harbour:10009?cert=MIIB&macaroon={answer}"
     without = await js.call(
         "connecting", "lndconnect", "lndconnect://harbour:8080", MACAROON
     )
-    assert without == f"lndconnect://harbour:8080?macaroon={told}"
+    assert without == f"lndconnect://harbour:8080?macaroon={answer}"
 
 
 async def test_btcpay_pins_the_certificate_of_the_platforms_authority(

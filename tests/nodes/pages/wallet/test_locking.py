@@ -61,10 +61,10 @@ async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
 async def test_what_is_locked_while_the_node_answers_stays_locked(
     context: BrowserContext, modules_url: str, how: str
 ) -> None:
-    asked, answers = asyncio.Event(), asyncio.Event()
+    request, answers = asyncio.Event(), asyncio.Event()
 
     async def answer(route: Route) -> None:
-        asked.set()
+        request.set()
         await answers.wait()
         path = route.request.url.removeprefix(NODE).partition("?")[0]
         await route.fulfill(
@@ -84,7 +84,7 @@ async def test_what_is_locked_while_the_node_answers_stays_locked(
     await page.evaluate("import('/wallet/pages/overview.js').then(() => {})")
     await page.fill("#pasted", baked(READER).hex())
     await page.click("text=Open vault")
-    await asyncio.wait_for(asked.wait(), 5)
+    await asyncio.wait_for(request.wait(), 5)
     if how:
         await other.evaluate(LOCKS[how])
         async with asyncio.timeout(5):
@@ -94,11 +94,11 @@ async def test_what_is_locked_while_the_node_answers_stays_locked(
     await page.wait_for_selector("#wallet:not([aria-busy])")
 
     shown = await page.text_content("[data-figure=alias]")
-    kept = await Modular(other).run(FIND)
+    modular = await Modular(other).run(FIND)
     if how:
-        assert (shown, kept) == ("", None)
+        assert (shown, modular) == ("", None)
         assert "locked in the meantime" in await page.inner_text("#wrong")
         assert not await page.locator("#lock").is_visible()
     else:
         assert shown == "harbour light"
-        assert kept is not None
+        assert modular is not None

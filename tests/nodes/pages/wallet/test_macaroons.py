@@ -125,16 +125,18 @@ async def test_each_macaroon_gets_a_root_key_of_its_own(js: Modular) -> None:
 
 
 async def test_three_words_are_asked_for_and_any_may_be(js: Modular) -> None:
-    asked = await js.run(
+    printed = await js.run(
         """async (modules) => {
             const { askFor } = await modules("seed");
             return Array.from({ length: 400 }, () => askFor());
         }"""
     )
-    assert {place for places in asked for place in places} == set(range(24))
-    for places in asked:
-        assert len(set(places)) == 3
-        assert places == sorted(places)
+    assert {position for positions in printed for position in positions} == set(
+        range(24)
+    )
+    for positions in printed:
+        assert len(set(positions)) == 3
+        assert positions == sorted(positions)
 
 
 @pytest.mark.parametrize(

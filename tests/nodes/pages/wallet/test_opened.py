@@ -109,7 +109,7 @@ async def test_what_nobody_looks_at_is_forgotten(page: Page) -> None:
 
 async def test_of_an_admin_macaroon_stays_one_that_only_reads(js: Modular) -> None:
     admin = identifier("0", ("macaroon", "generate"), ("offchain", "write"))
-    asked = await js.run(
+    printed = await js.run(
         """async (modules, admin, reader) => {
             const { looking } = await modules("opened");
             const asked = [];
@@ -120,10 +120,10 @@ async def test_of_an_admin_macaroon_stays_one_that_only_reads(js: Modular) -> No
         baked(admin).hex(),
         baked(READER).hex(),
     )
-    (by, permissions, root_key), kept = asked
+    (by, permissions, root_key), stored = printed
     assert (by, root_key) == (baked(admin).hex(), "0")
     assert {each["action"] for each in permissions} == {"read"}
-    assert kept == baked(READER, "time-before 1970-01-01T12:00:00Z").hex()
+    assert stored == baked(READER, "time-before 1970-01-01T12:00:00Z").hex()
 
 
 async def test_what_is_kept_ends_the_same_day(js: Modular) -> None:

@@ -70,12 +70,12 @@ async def test_what_other_libraries_sealed_opens_here(
 
 
 async def test_a_macaroon_goes_there_and_back(js: Modular) -> None:
-    kept = backup("", "macaroon", "read only")
-    sealed = await js.call("vault", "seal", NODE, kept, MACAROON.hex(), PASSWORD)
+    stored = backup("", "macaroon", "read only")
+    sealed = await js.call("vault", "seal", NODE, stored, MACAROON.hex(), PASSWORD)
     check_backup(sealed, kind="macaroon", limit=MACAROON_LIMIT)
     assert sealing.header_of(sealed)["leyden"]["name"] == "read only"
     assert sealing.open_jwe(sealed, PASSWORD) == MACAROON.hex()
-    opened = await js.call("vault", "open", NODE, {**kept, "value": sealed}, PASSWORD)
+    opened = await js.call("vault", "open", NODE, {**stored, "value": sealed}, PASSWORD)
     assert opened == MACAROON.hex()
 
 
@@ -181,8 +181,8 @@ async def test_a_header_that_asks_for_anything_else_is_refused(
     good = sealing.seal_jwe(WORDS, PASSWORD, p2c=1_000)
     _, *rest = good.split(".")
     text = repr({**sealing.header_of(good), **header}).replace("'", '"')
-    asked = ".".join([sealing.encoded(text.encode()), *rest])
-    refused = await js.call("vault", "open", NODE, backup(asked), PASSWORD)
+    request = ".".join([sealing.encoded(text.encode()), *rest])
+    refused = await js.call("vault", "open", NODE, backup(request), PASSWORD)
     assert refused["trouble"] == "form"
 
 

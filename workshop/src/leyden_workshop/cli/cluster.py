@@ -9,7 +9,7 @@ import click
 
 from leyden.base import settings
 from leyden.base.cli.building import building
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import (
     as_json,
     print_fields,
@@ -19,12 +19,12 @@ from leyden.base.cli.output import (
 )
 from leyden.base.daemons import build as builds
 from leyden.base.daemons import catalogue
-from leyden.base.daemons.build import place
-from leyden.base.daemons.progress import Progress, State, Step
+from leyden.base.daemons.build import program_path
+from leyden.base.daemons.progress import BuildState, BuildStep, Progress
 from leyden_workshop.devcluster import binaries, packages
 from leyden_workshop.devcluster import cluster as clusters
-from leyden_workshop.devcluster.addresses import MOST_MACHINES
-from leyden_workshop.devcluster.places import Places
+from leyden_workshop.devcluster.addresses import MAX_MACHINES
+from leyden_workshop.devcluster.layout import ClusterLayout
 from leyden_workshop.devcluster.status import status as look
 
 _home = click.option(
@@ -34,7 +34,7 @@ _home = click.option(
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def cluster() -> None:
     """Run a Kubernetes cluster on this machine, for tests."""
 
@@ -42,7 +42,7 @@ def cluster() -> None:
 @cluster.command()
 @click.option(
     "--machines",
-    type=click.IntRange(1, MOST_MACHINES),
+    type=click.IntRange(1, MAX_MACHINES),
     help="Number of machines that run pods. Default: as before, or 1.",
 )
 @click.option(
@@ -68,11 +68,11 @@ def up(home: Path | None, machines: int | None, *, api_only: bool) -> None:
         raise click.UsageError(
             "--machines: can't be used with --api-only, which starts no machines"
         )
-    places = _places(home)
+    layout = _layout(home)
     with building() as progress:
         asyncio.run(
             clusters.up(
-                places,
+                layout,
                 machines=machines,
                 pods=not api_only,
                 cache=builds.default_cache(os.environ),
@@ -80,7 +80,7 @@ def up(home: Path | None, machines: int | None, *, api_only: bool) -> None:
                 say=click.echo,
             )
         )
-    click.echo(f"export KUBECONFIG={places.kubeconfig}")
+    click.echo(f"export KUBECONFIG={layout.kubeconfig}")
     click.echo(f"kubectl is {_kubectl()}")
 
 
@@ -94,8 +94,8 @@ def down(home: Path | None) -> None:
     \b
     leyden dev cluster down
     """
-    packaged = packages.place(builds.default_cache(os.environ))
-    asyncio.run(clusters.down(_places(home), packaged, click.echo))
+    packaged = packages.packages_in(builds.default_cache(os.environ))
+    asyncio.run(clusters.down(_layout(home), packaged, click.echo))
 
 
 @cluster.command()
@@ -107,7 +107,7 @@ def status(home: Path | None, *, as_json: bool) -> None:
     \b
     leyden dev cluster status
     """
-    found = asyncio.run(look(_places(home)))
+    found = asyncio.run(look(_layout(home)))
     if as_json:
         print_json(found)
     else:
@@ -132,8 +132,8 @@ def load(archive: Path, home: Path | None, *, as_json: bool) -> None:
     \b
     leyden dev cluster load image.tar
     """
-    packaged = packages.place(builds.default_cache(os.environ))
-    found = asyncio.run(clusters.load(_places(home), archive, packaged))
+    packaged = packages.packages_in(builds.default_cache(os.environ))
+    found = asyncio.run(clusters.load(_layout(home), archive, packaged))
     print_one({"machines": found}, as_json=as_json)
 
 
@@ -149,12 +149,12 @@ def path(name: str) -> None:
     cache = builds.default_cache(os.environ)
     with building() as progress:
         asyncio.run(builds.build([wanted], cache=cache, progress=_quieter(progress)))
-    print(place(cache, *wanted))
+    print(program_path(cache, *wanted))
 
 
 def _quieter(progress: Progress) -> Progress:
-    def tell(step: Step) -> None:
-        if step.state is not State.READY:
+    def tell(step: BuildStep) -> None:
+        if step.state is not BuildState.READY:
             progress(step)
 
     return tell
@@ -162,8 +162,10 @@ def _quieter(progress: Progress) -> Progress:
 
 def _kubectl() -> Path:
     wanted = catalogue.find("kubectl", sets=binaries.SETS)
-    return place(builds.default_cache(os.environ), *wanted)
+    return program_path(builds.default_cache(os.environ), *wanted)
 
 
-def _places(home: Path | None) -> Places:
-    return Places.of(settings.load(os.environ).home_path if home is None else home)
+def _layout(home: Path | None) -> ClusterLayout:
+    return ClusterLayout.of(
+        settings.load(os.environ).home_path if home is None else home
+    )

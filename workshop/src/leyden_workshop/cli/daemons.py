@@ -51,7 +51,7 @@ def wheel(names: tuple[str, ...], output: Path) -> None:
     cache = builds.default_cache(os.environ)
     with building() as progress:
         asyncio.run(builds.build(wanted, cache=cache, progress=progress))
-    programs = [Built(*each, builds.place(cache, *each)) for each in wanted]
+    programs = [Built(*each, builds.program_path(cache, *each)) for each in wanted]
     print(wheels.write(output, programs))
 
 

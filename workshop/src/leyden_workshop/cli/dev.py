@@ -7,19 +7,19 @@ import click
 from leyden.app.cli.local_platform import home_option
 from leyden.base import logs
 from leyden.base.cli.bodies import body_in
-from leyden.base.cli.groups import Group, Listed
+from leyden.base.cli.groups import LazyCommand, LazyGroup
 from leyden.base.cli.output import as_json
 
 _BODIES = "leyden_workshop.cli.running.private_chain"
 _LAZY = {
-    "cluster": Listed(
+    "cluster": LazyCommand(
         "leyden_workshop.cli.cluster",
         "Run a Kubernetes cluster on this machine, for tests.",
     )
 }
 
 
-@click.group(cls=Group, lazy=_LAZY)
+@click.group(cls=LazyGroup, lazy=_LAZY)
 def dev() -> None:
     """Control the private chain that `leyden up` starts."""
     # What these commands have to say they print; the rest is for a platform's log.

@@ -14,10 +14,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from leyden.base.daemons.build import place
+from leyden.base.daemons.build import program_path
 from leyden.base.daemons.catalogue import Program, ToolSet
 from leyden.base.daemons.locks import locked, unwritable
-from leyden.base.daemons.progress import Progress, State, Step
+from leyden.base.daemons.progress import BuildState, BuildStep, Progress
 from leyden.values import Struct
 from leyden_workshop.compiler.commands import run
 from leyden_workshop.compiler.toolchain import toolchain
@@ -71,10 +71,10 @@ async def build(
 
 
 def build_environment(go: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what `go` is told, whatever else is set where it runs."""
-    kept = {k: v for k, v in environment.items() if k not in _DROPPED}
-    path = os.pathsep.join((str(go.parent), kept.get("PATH", os.defpath)))
-    return {**kept, **_OURS, "PATH": path}
+    """Return the environment for `go`, independent of the caller's."""
+    inherited = {k: v for k, v in environment.items() if k not in _DROPPED}
+    path = os.pathsep.join((str(go.parent), inherited.get("PATH", os.defpath)))
+    return {**inherited, **_OURS, "PATH": path}
 
 
 class Compiler(Struct, frozen=True, kw_only=True):
@@ -92,14 +92,14 @@ class Compiler(Struct, frozen=True, kw_only=True):
             self.turns,
             locked(
                 folder.with_name(folder.name + ".lock"),
-                waiting=lambda: self._tell(programs, State.WAITING),
+                waiting=lambda: self._tell(programs, BuildState.WAITING),
             ) as file,
         ):
             left = []
             for program in programs:
-                path = place(self.cache, tools, program)
+                path = program_path(self.cache, tools, program)
                 if path.exists():
-                    self._tell([program], State.READY, size=path.stat().st_size)
+                    self._tell([program], BuildState.READY, size=path.stat().st_size)
                 else:
                     left.append(program)
             if not left:
@@ -124,7 +124,7 @@ class Compiler(Struct, frozen=True, kw_only=True):
         folder: Path,
         lock: int,
     ) -> None:
-        self._tell(programs, State.FETCHING)
+        self._tell(programs, BuildState.FETCHING)
         packages = [program.package for program in programs]
         await run(
             [str(go), "list", "-deps", "-tags", ",".join(tools.tags), *packages],
@@ -138,7 +138,7 @@ class Compiler(Struct, frozen=True, kw_only=True):
     async def _make(
         self, tools: ToolSet, program: Program, go: Path, folder: Path, lock: int
     ) -> None:
-        self._tell([program], State.BUILDING)
+        self._tell([program], BuildState.BUILDING)
         began = time.monotonic()
         partial = folder / "partial" / program.name
         stamps = " ".join(f"-X {name}={value}" for name, value in tools.stamps.items())
@@ -156,22 +156,22 @@ class Compiler(Struct, frozen=True, kw_only=True):
             log=folder / f"{program.name}.log",
             keep=[lock],
         )
-        _install(partial, place(self.cache, tools, program))
-        size = place(self.cache, tools, program).stat().st_size
+        _install(partial, program_path(self.cache, tools, program))
+        size = program_path(self.cache, tools, program).stat().st_size
         seconds = time.monotonic() - began
-        self._tell([program], State.BUILT, seconds=seconds, size=size)
+        self._tell([program], BuildState.BUILT, seconds=seconds, size=size)
 
     def _tell(
         self,
         programs: Sequence[Program],
-        state: State,
+        state: BuildState,
         *,
         seconds: float = 0.0,
         size: int = 0,
     ) -> None:
         for program in programs:
             self.progress(
-                Step(program=str(program), state=state, seconds=seconds, size=size)
+                BuildStep(program=str(program), state=state, seconds=seconds, size=size)
             )
 
 

@@ -11,7 +11,7 @@ from leyden.base.daemons.catalogue import ToolSet
 from leyden.values import Struct
 
 _PROCESSORS: Final = 2  # what the catalogue's estimates are for
-_MOST_PROCESSORS: Final = 8  # linking and the longest package use one each
+_MAX_PROCESSORS: Final = 8  # linking and the longest package use one each
 _MINUTE: Final = 60
 
 
@@ -27,7 +27,7 @@ def pace(finished: Iterable[Finished], *, processors: int) -> float:
     done = [*finished]
     estimated = sum(each.tools.seconds for each in done)
     if not estimated:
-        return _PROCESSORS / max(1, min(processors, _MOST_PROCESSORS))
+        return _PROCESSORS / max(1, min(processors, _MAX_PROCESSORS))
     return sum(each.seconds for each in done) / estimated
 
 

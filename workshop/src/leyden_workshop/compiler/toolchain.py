@@ -48,8 +48,8 @@ async def _version(go: str, environment: Mapping[str, str]) -> tuple[int, ...]:
     """Return the version of a go command, or () if unknown."""
     # Local: the question must not make it download another one.
     quiet = {**environment, "GOTOOLCHAIN": "local"}
-    told = await output([go, "env", "GOVERSION"], environment=quiet)
-    found = re.match(r"go(\d+(?:\.\d+)*)", told)
+    printed = await output([go, "env", "GOVERSION"], environment=quiet)
+    found = re.match(r"go(\d+(?:\.\d+)*)", printed)
     return tuple(int(part) for part in found[1].split(".")) if found else ()
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from leyden import __version__
 from leyden.base.daemons.catalogue import Program, ToolSet
-from leyden.base.daemons.packaged import PACKAGE, place
+from leyden.base.daemons.packaged import PACKAGE, packaged_path
 from leyden.base.files import draft
 from leyden.errors import SetupError
 from leyden.values import Struct
@@ -45,8 +45,10 @@ def write(into: Path, programs: Sequence[Built]) -> Path:
     path = into / f"{PACKAGE}-{__version__}-py3-none-{tags}.whl"
     content: list[tuple[str, bytes, int]] = []
     content.append((f"{PACKAGE}/__init__.py", _INIT.encode(), _PLAIN))
-    for each in sorted(programs, key=lambda each: place(each.tools, each.program)):
-        name = f"{PACKAGE}/{place(each.tools, each.program)}"
+    for each in sorted(
+        programs, key=lambda each: packaged_path(each.tools, each.program)
+    ):
+        name = f"{PACKAGE}/{packaged_path(each.tools, each.program)}"
         content.append((name, each.path.read_bytes(), _EXECUTABLE))
     content += [
         (f"{_INFO}/METADATA", _metadata(programs).encode(), _PLAIN),

@@ -13,7 +13,7 @@ from typing import Final
 from leyden.errors import SetupError
 from leyden.values import Struct
 
-MOST_MACHINES: Final = 9
+MAX_MACHINES: Final = 9
 # Rarely used: clouds and offices prefer low numbers.
 _CANDIDATES: Final = range(200, 255)
 _FIRST_MACHINE: Final = 10

@@ -15,7 +15,7 @@ from leyden_workshop.devcluster.certificates import Pair
 
 _WITHIN_S: Final = 30.0
 _WATCH_S: Final = 300
-_MOST_LINE: Final = 4 << 20
+_MAX_LINE: Final = 4 << 20
 
 Object = dict[str, Any]
 
@@ -32,7 +32,7 @@ class ApiRefused(Exception):
         self.status = status
 
 
-class Api:
+class ClusterApi:
     """Calls to one API server."""
 
     def __init__(self, session: aiohttp.ClientSession, server: str) -> None:
@@ -107,13 +107,13 @@ class Api:
 
 
 @contextlib.asynccontextmanager
-async def opened(server: str, authority: Path, pair: Pair) -> AsyncIterator[Api]:
+async def opened(server: str, authority: Path, pair: Pair) -> AsyncIterator[ClusterApi]:
     """Open a client for an API server, as the user in the certificate."""
     context = ssl.create_default_context(cafile=str(authority))
     context.load_cert_chain(pair.certificate, pair.key)
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(ssl=context),
         timeout=aiohttp.ClientTimeout(total=_WITHIN_S),
-        read_bufsize=_MOST_LINE,
+        read_bufsize=_MAX_LINE,
     ) as session:
-        yield Api(session, server)
+        yield ClusterApi(session, server)

@@ -34,7 +34,7 @@ class Pair(Struct, frozen=True):
         return self.certificate.with_suffix(".key")
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """Return whether both files exist."""
         return self.key.exists() and self.certificate.exists()
 
@@ -51,7 +51,7 @@ class Subject(Struct, frozen=True, kw_only=True):
 def authority(folder: Path, name: str, *, now: dt.datetime) -> Pair:
     """Return an authority; create it if missing."""
     pair = Pair(folder / f"{name}.crt")
-    if not pair.there:
+    if not pair.exists:
         key = ec.generate_private_key(ec.SECP256R1())
         made = (
             _begun(Subject(name=f"leyden-{name}"), key, now)

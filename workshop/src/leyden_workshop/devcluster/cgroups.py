@@ -23,11 +23,11 @@ _AGAIN_S: Final = 0.05
 
 def trouble(mount: Path = MOUNT) -> str:
     """Return what prevents control groups for machines; "" if nothing."""
-    if (whole := mount / "cgroup.controllers").exists():
-        there = {*whole.read_text().split()}
+    if (unified := mount / "cgroup.controllers").exists():
+        available = {*unified.read_text().split()}
     else:
-        there = {each.name for each in _trees(mount)}
-    if missing := [each for each in _NEEDED if each not in there]:
+        available = {each.name for each in _trees(mount)}
+    if missing := [each for each in _NEEDED if each not in available]:
         return f"control groups for {', '.join(missing)} in {mount}"
     for tree in _trees(mount):
         if not os.access(tree, os.W_OK):
@@ -78,9 +78,9 @@ def _enable(parent: Path) -> None:
     file = parent / "cgroup.subtree_control"
     if not file.exists():
         return
-    there = {*(parent / "cgroup.controllers").read_text().split()}
+    available = {*(parent / "cgroup.controllers").read_text().split()}
     for each in (*_NEEDED, *_ALSO):
-        if each in there and each not in file.read_text().split():
+        if each in available and each not in file.read_text().split():
             _write(file, f"+{each}")
 
 
@@ -101,8 +101,8 @@ def _remove(group: Path) -> None:
 
 
 def _below(group: Path) -> Iterator[Path]:
-    for place, _, _ in os.walk(group, topdown=False):
-        yield Path(place)
+    for folder, _, _ in os.walk(group, topdown=False):
+        yield Path(folder)
 
 
 def _write(file: Path, value: str) -> None:

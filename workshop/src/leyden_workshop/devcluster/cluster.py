@@ -19,7 +19,7 @@ from typing import Final
 
 from leyden.base.daemons.locks import locked
 from leyden.base.daemons.progress import Progress
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.errors import SetupError
 from leyden_workshop.devcluster import (
     cgroups,
@@ -35,12 +35,12 @@ from leyden_workshop.devcluster import (
     readiness,
     requirements,
 )
-from leyden_workshop.devcluster.addresses import MOST_MACHINES, routed
+from leyden_workshop.devcluster.addresses import MAX_MACHINES, routed
 from leyden_workshop.devcluster.api import opened
 from leyden_workshop.devcluster.credentials import Credentials
+from leyden_workshop.devcluster.layout import Cluster, ClusterLayout, machine_name
 from leyden_workshop.devcluster.packages import Packages
 from leyden_workshop.devcluster.parts import Parts
-from leyden_workshop.devcluster.places import Cluster, Places, machine_name
 
 Say = Callable[[str], None]
 
@@ -48,7 +48,7 @@ _PLAN: Final = "plan.json"
 
 
 async def up(
-    places: Places,
+    layout: ClusterLayout,
     *,
     machines: int | None,
     pods: bool,
@@ -62,59 +62,61 @@ async def up(
     """
     if pods:
         requirements.check()
-    places.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    async with _alone(places, say):
-        decisions.refuse_change(places, machines, pods=pods)
+    layout.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    async with _alone(layout, say):
+        decisions.refuse_change(layout, machines, pods=pods)
         made_of = await parts.ensure(cache, pods=pods, progress=progress)
         began = time.monotonic()
         if pods:
-            wanted = await _start_with_pods(places, machines, made_of)
+            wanted = await _start_with_pods(layout, machines, made_of)
         else:
-            wanted = decisions.without_pods(places)
-            await _start_control_plane(places, wanted, made_of)
-        own = Credentials(places.authority)
+            wanted = decisions.without_pods(layout)
+            await _start_control_plane(layout, wanted, made_of)
+        own = Credentials(layout.authority)
         async with opened(
             credentials.server(wanted), own.authority.certificate, own.pair("admin")
         ) as api:
-            await readiness.settle(api, places.control_plane)
+            await readiness.settle(api, layout.control_plane)
             say(f"the API responds ({time.monotonic() - began:.1f} s)")
             for number in range(1, wanted.machines + 1):
-                folder = places.machine(number)
+                folder = layout.machine(number)
                 await readiness.register(api, folder.name)
                 await readiness.join(
                     api,
-                    places.control_plane,
+                    layout.control_plane,
                     folder,
                     since=_started(folder),
-                    heard_since=_started(places.control_plane),
+                    heard_since=_started(layout.control_plane),
                 )
                 say(f"{folder.name} is ready ({time.monotonic() - began:.1f} s)")
     return made_of
 
 
-async def down(places: Places, packaged: Packages, say: Say) -> None:
+async def down(layout: ClusterLayout, packaged: Packages, say: Say) -> None:
     """Stop everything; the folder's files stay for the next `up`."""
-    if not places.folder.is_dir():
+    if not layout.folder.is_dir():
         say("there is no cluster")
         return
-    async with _alone(places, say):
+    async with _alone(layout, say):
         await network.unlink_host(
-            places.link_address, environment=packaged.environment()
+            layout.link_address, environment=packaged.environment()
         )
-        folders = [places.machine(number) for number in range(1, MOST_MACHINES + 1)]
-        folders.append(places.control_plane)
+        folders = [layout.machine(number) for number in range(1, MAX_MACHINES + 1)]
+        folders.append(layout.control_plane)
         ended = await asyncio.gather(*(namespaces.end(each) for each in folders))
-        await cgroups.remove(places.name)
+        await cgroups.remove(layout.name)
     say("stopped" if any(ended) else "the cluster is not running")
 
 
-async def load(places: Places, archive: Path, packaged: Packages) -> Sequence[str]:
+async def load(
+    layout: ClusterLayout, archive: Path, packaged: Packages
+) -> Sequence[str]:
     """Import an image into each running machine; return their names."""
     content = await asyncio.to_thread(archive.read_bytes)
     repository = images.by_digest(archive).partition("@")[0]
     found = []
-    for number in range(1, MOST_MACHINES + 1):
-        running = namespaces.running(places.machine(number))
+    for number in range(1, MAX_MACHINES + 1):
+        running = namespaces.running(layout.machine(number))
         if running is not None:
             await machine.load(running.pid, content, packaged, repository=repository)
             found.append(machine_name(number))
@@ -129,66 +131,68 @@ def _started(folder: Path) -> dt.datetime:
     return dt.datetime.fromtimestamp(written, dt.UTC)
 
 
-def _alone(places: Places, say: Say) -> "contextlib.AbstractAsyncContextManager[int]":
+def _alone(
+    layout: ClusterLayout, say: Say
+) -> "contextlib.AbstractAsyncContextManager[int]":
     return locked(
-        places.lock,
+        layout.lock,
         waiting=lambda: say("waiting for another command that changes this cluster"),
     )
 
 
 async def _start_with_pods(
-    places: Places, machines: int | None, made_of: Parts
+    layout: ClusterLayout, machines: int | None, made_of: Parts
 ) -> Cluster:
     environment = made_of.packages.environment()
     await requirements.check_kernel(environment)
-    kept_as = await requirements.snapshotter(places.folder, environment)
+    kept_as = await requirements.snapshotter(layout.folder, environment)
     async with network.choosing():
-        if namespaces.running(places.control_plane) is None:  # it was killed
-            await network.unlink_host(places.link_address, environment=environment)
-        wanted = decisions.with_pods(places, machines, taken=routed())
+        if namespaces.running(layout.control_plane) is None:  # it was killed
+            await network.unlink_host(layout.link_address, environment=environment)
+        wanted = decisions.with_pods(layout, machines, taken=routed())
         block = configurations.block_of(wanted)
-        first = await _start_control_plane(places, wanted, made_of)
+        first = await _start_control_plane(layout, wanted, made_of)
         await network.link_host(
-            first.pid, block, places.link_address, environment=environment
+            first.pid, block, layout.link_address, environment=environment
         )
     for number in range(1, wanted.machines + 1):
-        await _start_machine(places, wanted, number, first, made_of, kept_as)
+        await _start_machine(layout, wanted, number, first, made_of, kept_as)
     return wanted
 
 
 async def _start_control_plane(
-    places: Places, wanted: Cluster, made_of: Parts
-) -> Identity:
-    places.write(wanted)
-    folder = places.control_plane
+    layout: ClusterLayout, wanted: Cluster, made_of: Parts
+) -> ProcessIdentity:
+    layout.write(wanted)
+    folder = layout.control_plane
     (folder / "root").mkdir(mode=0o700, parents=True, exist_ok=True)
-    own = credentials.ensure(places, wanted, now=dt.datetime.now(dt.UTC))
+    own = credentials.ensure(layout, wanted, now=dt.datetime.now(dt.UTC))
     if namespaces.running(folder) is None:
-        control_plane.plan(places, wanted, own, made_of).write(folder / _PLAN)
+        control_plane.plan(layout, wanted, own, made_of).write(folder / _PLAN)
     apart = wanted.block is not None
     return await namespaces.start(folder, folder / _PLAN, apart=apart)
 
 
 async def _start_machine(
-    places: Places,
+    layout: ClusterLayout,
     wanted: Cluster,
     number: int,
-    first: Identity,
+    first: ProcessIdentity,
     made_of: Parts,
     kept_as: str,
 ) -> None:
-    group = cgroups.prepare(places.name, machine_name(number))
-    folder = places.machine(number)
+    group = cgroups.prepare(layout.name, machine_name(number))
+    folder = layout.machine(number)
     if namespaces.running(folder) is None:
         configurations.write(
-            places,
+            layout,
             wanted,
             number,
             packages=made_of.packages,
             snapshotter=kept_as,
             group=group,
         )
-        machine.plan(places, wanted, number, made_of).write(folder / _PLAN)
+        machine.plan(layout, wanted, number, made_of).write(folder / _PLAN)
     found = await namespaces.start(folder, folder / _PLAN, apart=True)
     await network.link_machine(
         first.pid,

@@ -12,8 +12,8 @@ from leyden.errors import SetupError
 from leyden_workshop.devcluster.addresses import Block
 from leyden_workshop.devcluster.credentials import Credentials
 from leyden_workshop.devcluster.images import PAUSE
+from leyden_workshop.devcluster.layout import Cluster, ClusterLayout, machine_name
 from leyden_workshop.devcluster.packages import Packages
-from leyden_workshop.devcluster.places import Cluster, Places, machine_name
 
 # The folder of a machine's configuration, and containerd's socket.
 KUBERNETES: Final = Path("/etc/kubernetes")
@@ -28,7 +28,7 @@ def block_of(cluster: Cluster) -> Block:
 
 
 def write(
-    places: Places,
+    layout: ClusterLayout,
     cluster: Cluster,
     number: int,
     *,
@@ -38,8 +38,8 @@ def write(
 ) -> None:
     """Write the configuration of a machine, and create its folders."""
     block = block_of(cluster)
-    credentials = Credentials(places.authority)
-    folder = places.machine(number)
+    credentials = Credentials(layout.authority)
+    folder = layout.machine(number)
     for name in ("root", "var/lib/volumes", "var/lib/imported", "var/log", "var/tmp"):
         (folder / name).mkdir(mode=0o755, parents=True, exist_ok=True)
     etc = folder / "etc/kubernetes"

@@ -10,12 +10,12 @@ from typing import Final
 
 from leyden_workshop.devcluster import roots
 from leyden_workshop.devcluster.credentials import Credentials, server, services
+from leyden_workshop.devcluster.layout import Cluster, ClusterLayout
 from leyden_workshop.devcluster.parts import Parts
-from leyden_workshop.devcluster.places import Cluster, Places
 from leyden_workshop.devcluster.plans import (
-    Plan,
-    Program,
-    Step,
+    MachinePlan,
+    PlannedProgram,
+    PlannedStep,
     program,
     setting,
     settings,
@@ -32,17 +32,17 @@ _SIMULATED_QPS: Final = 1000
 
 
 def plan(
-    places: Places,
+    layout: ClusterLayout,
     cluster: Cluster,
     credentials: Credentials,
     made_of: Parts,
-) -> Plan:
+) -> MachinePlan:
     """Return the plan of the control plane's first process."""
-    todo: list[Step | Program] = []
+    todo: list[PlannedStep | PlannedProgram] = []
     if (block := cluster.addresses) is not None:
-        folder = {places.folder: str(places.folder)}
+        folder = {layout.folder: str(layout.folder)}
         todo += roots.steps(
-            places.control_plane / "root", writable=folder, cache=made_of.cache
+            layout.control_plane / "root", writable=folder, cache=made_of.cache
         )
         todo += [
             step("ip", "link", "set", "lo", "up"),
@@ -58,7 +58,7 @@ def plan(
         ]
     todo += [
         program(
-            "etcd", made_of.packages.root / "usr/bin/etcd", *_etcd(places, cluster)
+            "etcd", made_of.packages.root / "usr/bin/etcd", *_etcd(layout, cluster)
         ),
         program(
             "kube-apiserver",
@@ -73,7 +73,7 @@ def plan(
             f"--root-ca-file={credentials.authority.certificate}",
             "--use-service-account-credentials=true",
             # The default is a folder below /usr/libexec.
-            f"--flex-volume-plugin-dir={places.control_plane / 'volume-plugins'}",
+            f"--flex-volume-plugin-dir={layout.control_plane / 'volume-plugins'}",
             "--leader-elect=false",
             "--secure-port=0",
             *_pace(cluster),
@@ -91,14 +91,14 @@ def plan(
             program(
                 "provisioner",
                 *(sys.executable, "-m", "leyden_workshop.devcluster.provisioner"),
-                *(server(cluster), credentials.folder, places.folder),
+                *(server(cluster), credentials.folder, layout.folder),
             )
         )
-    return Plan(
-        logs=places.control_plane,
+    return MachinePlan(
+        logs=layout.control_plane,
         environment={
             **made_of.packages.environment(),
-            "HOME": str(places.control_plane),
+            "HOME": str(layout.control_plane),
         },
         todo=todo,
     )
@@ -110,13 +110,13 @@ def _pace(cluster: Cluster) -> Iterator[str]:
         yield f"--kube-api-burst={2 * _SIMULATED_QPS}"
 
 
-def _etcd(places: Places, cluster: Cluster) -> Iterator[str]:
-    own = Credentials(places.authority)
+def _etcd(layout: ClusterLayout, cluster: Cluster) -> Iterator[str]:
+    own = Credentials(layout.authority)
     trusted = own.etcd_authority.certificate
     client = f"https://{_LOOPBACK}:{cluster.ports.etcd}"
     peer = f"https://{_LOOPBACK}:{cluster.ports.etcd_peer}"
     yield "--name=leyden"
-    yield f"--data-dir={places.control_plane / 'etcd'}"
+    yield f"--data-dir={layout.control_plane / 'etcd'}"
     # Written data is in the kernel's cache, so killing a process loses nothing.
     yield "--unsafe-no-fsync"
     yield f"--quota-backend-bytes={_ETCD_BYTES}"

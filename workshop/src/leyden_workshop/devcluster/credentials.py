@@ -18,7 +18,7 @@ from leyden_workshop.devcluster.certificates import (
     issue,
     signing_key,
 )
-from leyden_workshop.devcluster.places import Cluster, Places, machine_name
+from leyden_workshop.devcluster.layout import Cluster, ClusterLayout, machine_name
 
 _LOOPBACK: Final = IPv4Address("127.0.0.1")
 # Without machines nothing routes to services.
@@ -69,9 +69,9 @@ class Credentials(Struct, frozen=True):
         return self.folder / f"{name}.kubeconfig"
 
 
-def ensure(places: Places, cluster: Cluster, *, now: dt.datetime) -> Credentials:
+def ensure(layout: ClusterLayout, cluster: Cluster, *, now: dt.datetime) -> Credentials:
     """Create missing credentials; renew servers' certificates for current addresses."""
-    found = Credentials(places.authority)
+    found = Credentials(layout.authority)
     folder = found.folder
     own = authority(folder, "authority", now=now)
     of_etcd = authority(folder, "etcd-authority", now=now)
@@ -93,7 +93,7 @@ def ensure(places: Places, cluster: Cluster, *, now: dt.datetime) -> Credentials
         _once(own, found.pair(name), subject, now)
         write_private(found.kubeconfig(name), _kubeconfig(found, name, server(cluster)))
     admin = found.kubeconfig("admin").read_bytes()
-    write_private(places.kubeconfig, admin)
+    write_private(layout.kubeconfig, admin)
     return found
 
 
@@ -111,7 +111,7 @@ def services(cluster: Cluster) -> IPv4Network:
 
 
 def _once(by: Pair, pair: Pair, subject: Subject, now: dt.datetime) -> None:
-    if not pair.there:
+    if not pair.exists:
         issue(by, pair.certificate, subject, now=now)
 
 

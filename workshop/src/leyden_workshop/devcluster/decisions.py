@@ -12,59 +12,59 @@ from leyden.errors import SetupError
 from leyden.values import replace
 from leyden_workshop.devcluster import namespaces
 from leyden_workshop.devcluster.addresses import free, is_free
-from leyden_workshop.devcluster.places import Cluster, Places, Ports
+from leyden_workshop.devcluster.layout import Cluster, ClusterLayout, ControlPlanePorts
 
 
-def refuse_change(places: Places, machines: int | None, *, pods: bool) -> None:
+def refuse_change(layout: ClusterLayout, machines: int | None, *, pods: bool) -> None:
     """Raise SetupError for a change that an existing cluster can't make."""
-    kept = places.read()
-    if kept is None:
+    cluster_ = layout.read()
+    if cluster_ is None:
         return
-    if (kept.block is not None) != pods:
-        how = "with pods" if kept.block is not None else "with --api-only"
+    if (cluster_.block is not None) != pods:
+        how = "with pods" if cluster_.block is not None else "with --api-only"
         raise SetupError(
             f"this cluster was created {how}; to change that, stop it with `leyden dev "
-            f"cluster down`, and remove {places.folder} or choose another --home"
+            f"cluster down`, and remove {layout.folder} or choose another --home"
         )
     if machines is None:
         return
-    for number in range(machines + 1, kept.machines + 1):
-        if namespaces.running(places.machine(number)) is not None:
+    for number in range(machines + 1, cluster_.machines + 1):
+        if namespaces.running(layout.machine(number)) is not None:
             raise SetupError(
-                f"--machines {machines}: {kept.machines} are running; to have fewer, "
-                "stop them with `leyden dev cluster down` first"
+                f"--machines {machines}: {cluster_.machines} are running; to have "
+                "fewer, stop them with `leyden dev cluster down` first"
             )
 
 
 def with_pods(
-    places: Places, machines: int | None, *, taken: Sequence[IPv4Network]
+    layout: ClusterLayout, machines: int | None, *, taken: Sequence[IPv4Network]
 ) -> Cluster:
     """Return a cluster with free addresses: its earlier ones, if it had any."""
-    kept = places.read()
-    if kept is None or (block := kept.addresses) is None:
-        number = free(taken, first=places.number).number
+    cluster_ = layout.read()
+    if cluster_ is None or (block := cluster_.addresses) is None:
+        number = free(taken, first=layout.number).number
         return Cluster(machines=machines or 1, block=number)
-    running = namespaces.running(places.control_plane) is not None
+    running = namespaces.running(layout.control_plane) is not None
     if not running and not is_free(block, taken):
         raise SetupError(
             f"addresses: {block.network}, which this cluster uses, is now routed "
             "elsewhere (see `ip route`); remove that route, or remove "
-            f"{places.folder} to create a new cluster"
+            f"{layout.folder} to create a new cluster"
         )
-    return replace(kept, machines=machines or kept.machines)
+    return replace(cluster_, machines=machines or cluster_.machines)
 
 
-def without_pods(places: Places) -> Cluster:
+def without_pods(layout: ClusterLayout) -> Cluster:
     """Return a cluster with free ports: its earlier ones, if they are free."""
-    kept = places.read()
-    if kept is not None:
-        running = namespaces.running(places.control_plane) is not None
-        if running or _are_free(kept.ports):
-            return kept
+    cluster_ = layout.read()
+    if cluster_ is not None:
+        running = namespaces.running(layout.control_plane) is not None
+        if running or _are_free(cluster_.ports):
+            return cluster_
     return Cluster(machines=0, ports=_free_ports())
 
 
-def _are_free(ports: Ports) -> bool:
+def _are_free(ports: ControlPlanePorts) -> bool:
     with contextlib.ExitStack() as held:
         for each in (ports.api, ports.etcd, ports.etcd_peer):
             probe = held.enter_context(socket.socket())
@@ -76,7 +76,7 @@ def _are_free(ports: Ports) -> bool:
     return True
 
 
-def _free_ports() -> Ports:
+def _free_ports() -> ControlPlanePorts:
     with contextlib.ExitStack() as held:
         numbers = []
         for _ in range(3):
@@ -84,4 +84,4 @@ def _free_ports() -> Ports:
             probe.bind(("127.0.0.1", 0))
             numbers.append(int(probe.getsockname()[1]))
     api, etcd, peer = numbers
-    return Ports(api=api, etcd=etcd, etcd_peer=peer)
+    return ControlPlanePorts(api=api, etcd=etcd, etcd_peer=peer)

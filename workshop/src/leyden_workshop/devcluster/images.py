@@ -66,10 +66,10 @@ def ensure(cache: Path, name: str, program: Path, packages: Packages) -> Image:
 
 def by_digest(archive: Path) -> str:
     """Return the name of an OCI archive's image with its digest; "" for others."""
-    with tarfile.open(archive) as whole:
-        if "index.json" not in whole.getnames():
+    with tarfile.open(archive) as archive_:
+        if "index.json" not in archive_.getnames():
             return ""
-        content = whole.extractfile("index.json")
+        content = archive_.extractfile("index.json")
         manifest = json.load(content)["manifests"][0] if content else {}
     name = manifest.get("annotations", {}).get(_REFERENCE, "")
     repository = name.rpartition(":")[0]

@@ -11,14 +11,14 @@ from typing import Final
 from leyden_workshop.devcluster import roots
 from leyden_workshop.devcluster.commands import call
 from leyden_workshop.devcluster.configurations import KUBERNETES, SOCKET, block_of
+from leyden_workshop.devcluster.layout import Cluster, ClusterLayout, machine_name
 from leyden_workshop.devcluster.namespaces import enter
 from leyden_workshop.devcluster.packages import Packages
 from leyden_workshop.devcluster.parts import Parts
-from leyden_workshop.devcluster.places import Cluster, Places, machine_name
 from leyden_workshop.devcluster.plans import (
-    Plan,
-    Program,
-    Step,
+    MachinePlan,
+    PlannedProgram,
+    PlannedStep,
     program,
     setting,
     settings,
@@ -59,16 +59,18 @@ _IMPORT: Final = """
 """
 
 
-def plan(places: Places, cluster: Cluster, number: int, made_of: Parts) -> Plan:
+def plan(
+    layout: ClusterLayout, cluster: Cluster, number: int, made_of: Parts
+) -> MachinePlan:
     """Return the plan of a machine's first process."""
     packages, block = made_of.packages, block_of(cluster)
-    folder = places.machine(number)
+    folder = layout.machine(number)
     writable = {
         folder / "var": "/var",
         folder / "etc/kubernetes": "/etc/kubernetes",
         folder / "etc/cni": "/etc/cni",
     }
-    todo: list[Step | Program] = [
+    todo: list[PlannedStep | PlannedProgram] = [
         *roots.steps(folder / "root", writable=writable, cache=made_of.cache),
         *(shell(_TUNABLE, name, value) for name, value in _TUNABLES.items()),
         *_network(),
@@ -105,7 +107,7 @@ def plan(places: Places, cluster: Cluster, number: int, made_of: Parts) -> Plan:
             "--conntrack-tcp-timeout-close-wait=0",
         ),
     ]
-    return Plan(
+    return MachinePlan(
         logs=Path("/var/log"),
         environment={
             **packages.environment(),
@@ -116,7 +118,7 @@ def plan(places: Places, cluster: Cluster, number: int, made_of: Parts) -> Plan:
     )
 
 
-def _network() -> Iterator[Step]:
+def _network() -> Iterator[PlannedStep]:
     yield step("ip", "link", "set", "lo", "up")
     # The link and its routes are created from outside, once this process exists.
     yield shell(_HAS_ROUTE, within_s=30.0)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.base import processes
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.errors import SetupError
 
 _UNSHARE: Final = (
@@ -26,7 +26,7 @@ _ENDS_WITHIN_S: Final = 30.0
 _POLL_S: Final = 0.02
 
 
-async def start(folder: Path, plan: Path, *, apart: bool) -> Identity:
+async def start(folder: Path, plan: Path, *, apart: bool) -> ProcessIdentity:
     """Start the supervisor of a plan, in namespaces of its own (`apart`) or in ours.
 
     If it is already running, return it.
@@ -48,7 +48,7 @@ async def start(folder: Path, plan: Path, *, apart: bool) -> Identity:
     return found
 
 
-def running(folder: Path) -> Identity | None:
+def running(folder: Path) -> ProcessIdentity | None:
     """Return the process of a folder, if it is running."""
     return processes.holder(_claim(folder)) if folder.is_dir() else None
 
@@ -88,11 +88,11 @@ async def end(folder: Path) -> bool:
     within = _namespace(found.pid, "pid_for_children")
     apart = _is_apart(found)
     # The kernel ends its programs a moment later.
-    kept = [] if apart else _children(found.pid)
+    children = [] if apart else _children(found.pid)
     processes.signal(found, signal.SIGKILL)
     deadline = asyncio.get_running_loop().time() + _ENDS_WITHIN_S
     while (
-        any(map(processes.alive, [found, *kept]))
+        any(map(processes.alive, [found, *children]))
         or _locked(folder)
         or (apart and _any_in(within))
     ):
@@ -104,7 +104,7 @@ async def end(folder: Path) -> bool:
     return True
 
 
-def _is_apart(found: Identity) -> bool:
+def _is_apart(found: ProcessIdentity) -> bool:
     """Return whether a process is in its namespaces; the process namespace is last."""
     within = _namespace(found.pid, "pid_for_children")
     return bool(within) and within != _namespace(os.getpid(), "pid_for_children")
@@ -114,7 +114,7 @@ def _locked(folder: Path) -> bool:
     return processes.held_by_unseen_program(_claim(folder))
 
 
-def _children(pid: int) -> list[Identity]:
+def _children(pid: int) -> list[ProcessIdentity]:
     found = []
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.errors import SetupError
-from leyden_workshop.devcluster.addresses import MOST_MACHINES, Block
+from leyden_workshop.devcluster.addresses import MAX_MACHINES, Block
 from leyden_workshop.devcluster.commands import attempt, call
 from leyden_workshop.devcluster.control_plane import BRIDGE
 from leyden_workshop.devcluster.namespaces import enter
@@ -79,7 +79,7 @@ async def link_host(
         (*_ROUTE, str(block.services), "via", str(block.machine(1))),
         *(
             (*_ROUTE, str(block.pods_of(n)), "via", str(block.machine(n)))
-            for n in range(1, MOST_MACHINES + 1)
+            for n in range(1, MAX_MACHINES + 1)
         ),
     ):
         await call(*words, environment=environment)
@@ -122,7 +122,7 @@ async def link_machine(
         ("ip", "link", "set", "eth0", "up"),
         *(
             (*_ROUTE, str(block.pods_of(n)), "via", str(block.machine(n)))
-            for n in range(1, MOST_MACHINES + 1)
+            for n in range(1, MAX_MACHINES + 1)
             if n != number
         ),
         # The default route comes last: the machine waits for it. Packets to a service

@@ -17,7 +17,7 @@ from typing import Final
 
 from leyden.base.daemons.locks import locked
 from leyden.base.daemons.operator_binaries import output
-from leyden.base.daemons.progress import Progress, State, Step
+from leyden.base.daemons.progress import BuildState, BuildStep, Progress
 from leyden.errors import SetupError
 from leyden.values import Struct
 from leyden_workshop.compiler.commands import run
@@ -86,8 +86,8 @@ def choose(wanted: Mapping[str, str], madison: str, *, machine: str) -> dict[str
         if fitting:
             chosen[name] = fitting[0]
         else:
-            there = ", ".join(dict.fromkeys(listed[name])) or "none"
-            troubles.append(f"{name} {version} (available: {there})")
+            versions = ", ".join(dict.fromkeys(listed[name])) or "none"
+            troubles.append(f"{name} {version} (available: {versions})")
     if troubles:
         raise SetupError(
             f"packages: the archive of {machine} lacks the versions that this release "
@@ -97,10 +97,10 @@ def choose(wanted: Mapping[str, str], madison: str, *, machine: str) -> dict[str
     return chosen
 
 
-def place(cache: Path) -> Packages:
+def packages_in(cache: Path) -> Packages:
     """Return the packages at their place, extracted or not."""
-    told = [_RECIPE, platform.machine(), _LISTING.read_text()]
-    digest = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
+    parts = [_RECIPE, platform.machine(), _LISTING.read_text()]
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
     return Packages(cache / "debian" / f"{_LISTING.stem}-{digest}")
 
 
@@ -111,13 +111,13 @@ async def ensure(
     progress: Progress,
 ) -> Packages:
     """Return the packages; download and extract them if needed."""
-    found = place(cache)
+    found = packages_in(cache)
     if found.root.exists():
         return found
     machine = _machine()
     async with locked(
         found.root.with_name(found.root.name + ".lock"),
-        waiting=lambda: progress(Step(program=_NAME, state=State.WAITING)),
+        waiting=lambda: progress(BuildStep(program=_NAME, state=BuildState.WAITING)),
     ):
         if not found.root.exists():
             await _download(found.root, environment, progress, machine)
@@ -130,7 +130,7 @@ async def _download(
     progress: Progress,
     machine: str,
 ) -> None:
-    progress(Step(program=_NAME, state=State.FETCHING))
+    progress(BuildStep(program=_NAME, state=BuildState.FETCHING))
     began = asyncio.get_running_loop().time()
     partial = root.with_name(root.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)  # left by a killed run
@@ -174,7 +174,9 @@ async def _download(
     shutil.rmtree(partial)
     seconds = asyncio.get_running_loop().time() - began
     size = _size(root)
-    progress(Step(program=_NAME, state=State.BUILT, seconds=seconds, size=size))
+    progress(
+        BuildStep(program=_NAME, state=BuildState.BUILT, seconds=seconds, size=size)
+    )
 
 
 def _listed(folder: Path) -> list[Path]:
@@ -199,11 +201,11 @@ def _options(folder: Path) -> list[str]:
 def _machine() -> str:
     """Return the name of this Debian; raise SetupError on other systems."""
     try:
-        told = platform.freedesktop_os_release()
+        release = platform.freedesktop_os_release()
     except OSError:
-        told = {}
-    name = told.get("PRETTY_NAME", "an unknown system")
-    if (told.get("ID"), told.get("VERSION_ID")) != ("debian", "12"):
+        release = {}
+    name = release.get("PRETTY_NAME", "an unknown system")
+    if (release.get("ID"), release.get("VERSION_ID")) != ("debian", "12"):
         raise SetupError(
             f"packages: this machine is {name}; containerd, runc, libc and others come "
             "from Debian 12, so a cluster can only be created on Debian 12"

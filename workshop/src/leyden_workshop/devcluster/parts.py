@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leyden.base.daemons import build as builds
 from leyden.base.daemons import catalogue
-from leyden.base.daemons.build import place
+from leyden.base.daemons.build import program_path
 from leyden.base.daemons.progress import Progress
 from leyden.values import Struct
 from leyden_workshop.devcluster import binaries, images, packages
@@ -37,7 +37,9 @@ async def ensure(cache: Path, *, pods: bool, progress: Progress) -> Parts:
     if pods:
         wanted.append(catalogue.find("lnd"))
     await builds.build(wanted, cache=cache, progress=progress)
-    found = {program.name: place(cache, tools, program) for tools, program in wanted}
+    found = {
+        program.name: program_path(cache, tools, program) for tools, program in wanted
+    }
     made: list[Image] = []
     if pods:
         named = {

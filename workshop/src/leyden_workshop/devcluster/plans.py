@@ -13,26 +13,28 @@ from leyden.base.files import write_private
 from leyden.values import Struct
 
 
-class Step(Struct, frozen=True, kw_only=True, tag="step", tag_field="kind"):
+class PlannedStep(Struct, frozen=True, kw_only=True, tag="step", tag_field="kind"):
     """A command, retried for up to `within_s`."""
 
     argv: Sequence[str]
     within_s: float = 0.0
 
 
-class Program(Struct, frozen=True, kw_only=True, tag="program", tag_field="kind"):
+class PlannedProgram(
+    Struct, frozen=True, kw_only=True, tag="program", tag_field="kind"
+):
     """A program that is started, and restarted when it ends."""
 
     name: str
     argv: Sequence[str]
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class MachinePlan(Struct, frozen=True, kw_only=True):
     """A plan."""
 
     logs: Path  # the folder of the programs' output
     environment: Mapping[str, str]
-    todo: Sequence[Step | Program]
+    todo: Sequence[PlannedStep | PlannedProgram]
 
     def write(self, file: Path) -> None:
         """Write the plan for the supervisor."""
@@ -41,22 +43,22 @@ class Plan(Struct, frozen=True, kw_only=True):
         )
 
 
-def step(*argv: object, within_s: float = 0.0) -> Step:
+def step(*argv: object, within_s: float = 0.0) -> PlannedStep:
     """Return a step."""
-    return Step(argv=[str(each) for each in argv], within_s=within_s)
+    return PlannedStep(argv=[str(each) for each in argv], within_s=within_s)
 
 
-def shell(script: str, *words: object, within_s: float = 0.0) -> Step:
+def shell(script: str, *words: object, within_s: float = 0.0) -> PlannedStep:
     """Return a step that runs a shell script; the words are its $1, $2 ..."""
     return step("/bin/sh", "-ec", script, "sh", *words, within_s=within_s)
 
 
-def setting(name: str, value: int) -> Step:
+def setting(name: str, value: int) -> PlannedStep:
     """Return a step that sets a kernel parameter, if it exists."""
     return shell('[ ! -e "/proc/sys/$1" ] || echo "$2" > "/proc/sys/$1"', name, value)
 
 
-def settings() -> list[Step]:
+def settings() -> list[PlannedStep]:
     """Return the steps that set kernel parameters in each network of a cluster.
 
     A connection left by an ended process keeps the network namespace for minutes,
@@ -65,6 +67,6 @@ def settings() -> list[Step]:
     return [setting("net/ipv4/tcp_orphan_retries", 1)]
 
 
-def program(name: str, *argv: object) -> Program:
+def program(name: str, *argv: object) -> PlannedProgram:
     """Return a program."""
-    return Program(name=name, argv=[str(each) for each in argv])
+    return PlannedProgram(name=name, argv=[str(each) for each in argv])

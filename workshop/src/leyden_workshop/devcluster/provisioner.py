@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden_workshop.devcluster import storage
-from leyden_workshop.devcluster.api import Api, ApiAway, ApiRefused, opened
+from leyden_workshop.devcluster.api import ApiAway, ApiRefused, ClusterApi, opened
 from leyden_workshop.devcluster.credentials import Credentials
 from leyden_workshop.devcluster.storage import Object
 
@@ -33,8 +33,8 @@ async def run(server: str, own: Credentials, cluster: Path) -> None:
     async def provide(claim: Object) -> None:
         if (machine := storage.wanting(claim)) is not None:
             name = storage.volume_name(claim)
-            place = storage.folder(cluster, machine, name)
-            place.mkdir(mode=0o755, exist_ok=True)
+            folder = storage.folder(cluster, machine, name)
+            folder.mkdir(mode=0o755, exist_ok=True)
             if await api.create(_VOLUMES, storage.volume(claim, machine)):
                 _say(f"created {name} on {machine}")
 
@@ -51,7 +51,9 @@ async def run(server: str, own: Credentials, cluster: Path) -> None:
         await asyncio.gather(_each(api, _CLAIMS, provide), _each(api, _VOLUMES, remove))
 
 
-async def _each(api: Api, path: str, step: Callable[[Object], Awaitable[None]]) -> None:
+async def _each(
+    api: ClusterApi, path: str, step: Callable[[Object], Awaitable[None]]
+) -> None:
     """Call `step` for each existing object, and for each change."""
     while True:
         try:

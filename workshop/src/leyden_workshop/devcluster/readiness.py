@@ -9,7 +9,7 @@ from typing import Final
 
 from leyden.errors import SetupError
 from leyden_workshop.devcluster import namespaces, storage
-from leyden_workshop.devcluster.api import Api, ApiAway, ApiRefused, Object
+from leyden_workshop.devcluster.api import ApiAway, ApiRefused, ClusterApi, Object
 
 _RESPONDS_WITHIN_S: Final = 180.0
 _READY_WITHIN_S: Final = 180.0
@@ -19,7 +19,7 @@ _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases
 _ACCOUNT: Final = "/api/v1/namespaces/default/serviceaccounts/default"
 
 
-async def settle(api: Api, control_plane: Path) -> None:
+async def settle(api: ClusterApi, control_plane: Path) -> None:
     """Wait for the API, and create the objects that every cluster has."""
     await _until(
         api.ready,
@@ -44,7 +44,7 @@ async def settle(api: Api, control_plane: Path) -> None:
     )
 
 
-async def register(api: Api, machine: str) -> None:
+async def register(api: ClusterApi, machine: str) -> None:
     """Create the node object of a machine, if it was deleted.
 
     A kubelet creates it only at its own start, and fills one that exists.
@@ -62,7 +62,7 @@ async def register(api: Api, machine: str) -> None:
 
 
 async def join(
-    api: Api,
+    api: ClusterApi,
     control_plane: Path,
     machine: Path,
     *,
@@ -128,7 +128,7 @@ async def _until(
         await asyncio.sleep(_POLL_S)
 
 
-async def _found(api: Api, path: str) -> Object | None:
+async def _found(api: ClusterApi, path: str) -> Object | None:
     try:
         return await api.get(path)
     except (ApiAway, ApiRefused):

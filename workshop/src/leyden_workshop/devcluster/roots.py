@@ -13,7 +13,7 @@ from typing import Final
 
 import leyden
 import leyden_workshop
-from leyden_workshop.devcluster.plans import Step, shell, step
+from leyden_workshop.devcluster.plans import PlannedStep, shell, step
 
 _SYSTEM: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr")
 _OF_ETC: Final = (
@@ -44,7 +44,9 @@ rmdir /old
 """
 
 
-def steps(root: Path, *, writable: Mapping[Path, str], cache: Path) -> Iterator[Step]:
+def steps(
+    root: Path, *, writable: Mapping[Path, str], cache: Path
+) -> Iterator[PlannedStep]:
     """Return the steps that create a root and change to it; `root` is an empty folder.
 
     `writable` maps folders of the host to their paths in the new root.
@@ -64,8 +66,8 @@ def steps(root: Path, *, writable: Mapping[Path, str], cache: Path) -> Iterator[
     yield shell('cat /etc/resolv.conf > "$1" || : > "$1"', root / "etc/resolv.conf")
     for path in (cache, *ours()):
         yield shell(_READ_ONLY, path, f"{root}{path}")
-    for path, place in writable.items():
-        yield shell(_BIND, path, f"{root}{place}")
+    for path, target in writable.items():
+        yield shell(_BIND, path, f"{root}{target}")
     yield shell(_PIVOT, root)
 
 

@@ -9,30 +9,30 @@ from leyden_workshop.devcluster import (
     packages,
     readiness,
 )
-from leyden_workshop.devcluster.api import Api, ApiAway, ApiRefused, opened
+from leyden_workshop.devcluster.api import ApiAway, ApiRefused, ClusterApi, opened
 from leyden_workshop.devcluster.credentials import Credentials
-from leyden_workshop.devcluster.places import Cluster, Places, machine_name
+from leyden_workshop.devcluster.layout import Cluster, ClusterLayout, machine_name
 
 _TOLD: Final = ("containerd", "runc", "etcd-server")
 
 
-async def status(places: Places) -> dict[str, Any]:
+async def status(layout: ClusterLayout) -> dict[str, Any]:
     """Return the status; `api` is "ready" if the cluster is up."""
-    cluster = places.read()
-    running = namespaces.running(places.control_plane)
+    cluster = layout.read()
+    running = namespaces.running(layout.control_plane)
     if cluster is None or running is None:
-        return {"api": "not running", "folder": str(places.folder)}
-    own = Credentials(places.authority)
+        return {"api": "not running", "folder": str(layout.folder)}
+    own = Credentials(layout.authority)
     pinned = packages.pinned()
     found: dict[str, Any] = {
         "api": "not ready",
         "server": credentials.server(cluster),
-        "kubeconfig": str(places.kubeconfig),
-        "folder": str(places.folder),
+        "kubeconfig": str(layout.kubeconfig),
+        "folder": str(layout.folder),
         "process": running.pid,
         "kubernetes": binaries.VERSION,
         **{name.removesuffix("-server"): pinned[name] for name in _TOLD},
-        "machines": _machines(places, cluster),
+        "machines": _machines(layout, cluster),
         "pods": [],
     }
     async with opened(
@@ -44,10 +44,10 @@ async def status(places: Places) -> dict[str, Any]:
     return found
 
 
-def _machines(places: Places, cluster: Cluster) -> list[dict[str, Any]]:
+def _machines(layout: ClusterLayout, cluster: Cluster) -> list[dict[str, Any]]:
     rows = []
     for number in range(1, cluster.machines + 1):
-        running = namespaces.running(places.machine(number))
+        running = namespaces.running(layout.machine(number))
         block = cluster.addresses
         rows.append(
             {
@@ -60,7 +60,7 @@ def _machines(places: Places, cluster: Cluster) -> list[dict[str, Any]]:
     return rows
 
 
-async def _ask(api: Api, found: dict[str, Any]) -> None:
+async def _ask(api: ClusterApi, found: dict[str, Any]) -> None:
     try:
         nodes = await api.get("/api/v1/nodes")
         pods = await api.get("/api/v1/pods")

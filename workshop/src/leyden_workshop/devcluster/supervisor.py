@@ -23,11 +23,11 @@ _AGAIN_S: Final = 0.05
 _FIRST_WAIT_S: Final = 1.0
 _LAST_WAIT_S: Final = 10.0
 _LONG_ENOUGH_S: Final = 30.0  # after a run this long, the wait starts over
-_MOST_LOG: Final = 32 << 20
+_MAX_LOG: Final = 32 << 20
 _TURN_S: Final = 5.0
 
 
-class _Kept:
+class _Supervised:
     """A program that is running, or waits to be restarted."""
 
     def __init__(self, name: str, argv: list[str], supervisor: "_Supervisor") -> None:
@@ -76,7 +76,7 @@ class _Supervisor:
         self._todo = plan["todo"]
         self.environment: dict[str, str] = plan["environment"]
         self.logs = Path(plan["logs"])
-        self._kept: list[_Kept] = []
+        self._programs: list[_Supervised] = []
 
     def run(self) -> None:
         """Run all steps, then keep the programs running."""
@@ -85,9 +85,9 @@ class _Supervisor:
             if each["kind"] == "step":
                 self._do(each["argv"], each["within_s"])
             else:
-                kept = _Kept(each["name"], each["argv"], self)
-                self._kept.append(kept)
-                kept.start()
+                program = _Supervised(each["name"], each["argv"], self)
+                self._programs.append(program)
+                program.start()
         _say("all programs are started")
         while True:
             signal.sigtimedwait({signal.SIGCHLD}, self._turn_s())
@@ -117,18 +117,18 @@ class _Supervisor:
     def _tend(self) -> None:
         """Reap ended processes, and start programs that are due."""
         for pid, status in _reaped():
-            for kept in self._kept:
-                if kept.pid == pid:
-                    kept.ended(status)
-        for kept in self._kept:
-            if not kept.pid and time.monotonic() >= kept.due:
-                kept.start()
-            if kept.log.stat().st_size > _MOST_LOG:
-                os.truncate(kept.log, 0)
+            for program in self._programs:
+                if program.pid == pid:
+                    program.ended(status)
+        for program in self._programs:
+            if not program.pid and time.monotonic() >= program.due:
+                program.start()
+            if program.log.stat().st_size > _MAX_LOG:
+                os.truncate(program.log, 0)
 
     def _turn_s(self) -> float:
         now = time.monotonic()
-        waits = [max(0.0, each.due - now) for each in self._kept if not each.pid]
+        waits = [max(0.0, each.due - now) for each in self._programs if not each.pid]
         return min([_TURN_S, *waits])
 
 

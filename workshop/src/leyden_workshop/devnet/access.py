@@ -10,14 +10,21 @@ import msgspec
 
 from leyden.base.files import write_private
 from leyden.base.settings.fields import PRIVATE_CHAIN
-from leyden.customer.claim.rest import Lnd, Pool
+from leyden.customer.claim.rest import LndEndpoint, Pool
 from leyden.errors import SetupError
 
-__all__ = ["Access", "Auctioneer", "Btcd", "Cluster", "Lnd", "Pool"]
+__all__ = [
+    "AuctioneerAccess",
+    "BtcdAccess",
+    "ChainAccess",
+    "ClusterAccess",
+    "LndEndpoint",
+    "Pool",
+]
 _FILE = "network.json"
 
 
-class Btcd(msgspec.Struct, frozen=True, kw_only=True):
+class BtcdAccess(msgspec.Struct, frozen=True, kw_only=True):
     """btcd's address and credentials."""
 
     address: str  # host:port
@@ -29,14 +36,14 @@ class Btcd(msgspec.Struct, frozen=True, kw_only=True):
         return f"Btcd({self.address})"
 
 
-class Auctioneer(msgspec.Struct, frozen=True, kw_only=True):
+class AuctioneerAccess(msgspec.Struct, frozen=True, kw_only=True):
     """The addresses of the auctioneer and of its control port."""
 
     address: str
     control: str
 
 
-class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster on this machine whose pods the nodes are."""
 
     host: str  # this machine, as pods reach it
@@ -48,16 +55,16 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     companion_url: str
 
 
-class Access(msgspec.Struct, frozen=True, kw_only=True):
+class ChainAccess(msgspec.Struct, frozen=True, kw_only=True):
     """Access to all daemons of a private chain."""
 
     chain: str
     daemons: list[str]  # in the order they are started in
-    btcd: Btcd
-    lnds: dict[str, Lnd]
+    btcd: BtcdAccess
+    lnds: dict[str, LndEndpoint]
     pools: dict[str, Pool] = {}
-    auctioneer: Auctioneer | None = None  # None: it was left out
-    cluster: Cluster | None = None  # None: nodes are processes of this machine
+    auctioneer: AuctioneerAccess | None = None  # None: it was left out
+    cluster: ClusterAccess | None = None  # None: nodes are processes of this machine
 
 
 def port(address: str) -> int:
@@ -70,17 +77,17 @@ def folder(home: Path) -> Path:
     return home / PRIVATE_CHAIN
 
 
-def save(home: Path, access: Access) -> None:
+def save(home: Path, access: ChainAccess) -> None:
     """Save the access file, readable only by its owner, atomically."""
     path = folder(home) / _FILE
     write_private(path, msgspec.json.format(msgspec.json.encode(access)) + b"\n")
 
 
-def load(home: Path) -> Access:
+def load(home: Path) -> ChainAccess:
     """Load the access file; raise SetupError without a private chain."""
     path = folder(home) / _FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Access)
+        return msgspec.json.decode(path.read_bytes(), type=ChainAccess)
     except FileNotFoundError:
         raise SetupError(
             f"no private chain in {home}; `leyden up` creates one"

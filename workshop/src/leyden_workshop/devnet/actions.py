@@ -12,7 +12,7 @@ from leyden_workshop.devnet.journal import Journal
 from leyden_workshop.devnet.mining_key import MiningKey
 from leyden_workshop.devnet.wallet import opened
 
-MOST_BLOCKS = 10_000
+MAX_BLOCKS = 10_000
 
 
 def journal(home: Path) -> Path:
@@ -22,8 +22,8 @@ def journal(home: Path) -> Path:
 
 async def mine(home: Path, blocks: int) -> int:
     """Mine blocks and journal them to disk; return the new height."""
-    if not 1 <= blocks <= MOST_BLOCKS:
-        raise Malformed(f"blocks: must be from 1 to {MOST_BLOCKS}")
+    if not 1 <= blocks <= MAX_BLOCKS:
+        raise Malformed(f"blocks: must be from 1 to {MAX_BLOCKS}")
     async with connected(access.load(home).btcd) as chain:
         await chain.mine(blocks)
         await Journal(journal(home)).catch_up(chain)
@@ -59,7 +59,7 @@ async def status(home: Path) -> dict[str, Any]:
     return found
 
 
-async def _lnd(reached: access.Lnd) -> dict[str, Any]:
+async def _lnd(reached: access.LndEndpoint) -> dict[str, Any]:
     away = {"state": "away", "height": None, "synced": False, "balance_sats": None}
     try:
         async with opened(reached) as wallet:

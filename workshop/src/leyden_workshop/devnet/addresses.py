@@ -79,10 +79,10 @@ def _hash_script(kinds: Kinds, address: str) -> bytes | None:
         if value < 0:
             return None
         number = number * 58 + value
-    whole = 1 + 20 + 4
-    if number >= 1 << 8 * whole:
+    length = 1 + 20 + 4
+    if number >= 1 << 8 * length:
         return None
-    data, check = number.to_bytes(whole)[:-4], number.to_bytes(whole)[-4:]
+    data, check = number.to_bytes(length)[:-4], number.to_bytes(length)[-4:]
     if hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4] != check:
         return None
     if data[0] == kinds.key_hash:

@@ -17,15 +17,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from leyden.channels.direct.rules.openings import LSPS
-from leyden.customer.claim.poold import Poold
+from leyden.customer.claim.poold import ClaimPoold
 from leyden.errors import LeydenError, SetupError
 from leyden_workshop.devnet import access, actions, auctioneer, seller, stock
 from leyden_workshop.devnet.auctioneer import EVERY_S, Auctioneer
 from leyden_workshop.devnet.following import wait_until_synced
-from leyden_workshop.devnet.lnd import Lnd
+from leyden_workshop.devnet.lnd import LndDaemon
 from leyden_workshop.devnet.supervision import (
     LAST_WAIT_S,
-    Keeper,
+    SupervisingKeeper,
     bring_all_up,
     keep_logs_small,
 )
@@ -63,7 +63,7 @@ class Auction:
         self._auctioneer = network.auctioneer
         folder = access.folder(home)
         self.keepers = {
-            "auctioneer": Keeper(
+            "auctioneer": SupervisingKeeper(
                 Auctioneer(
                     program=programs["auctioneer"],
                     folder=folder / "auctioneer",
@@ -77,8 +77,8 @@ class Auction:
             )
         }
         for name in _LNDS:
-            self.keepers[name] = Keeper(
-                Lnd(
+            self.keepers[name] = SupervisingKeeper(
+                LndDaemon(
                     name=name,
                     program=programs["lnd"],
                     folder=folder / name,
@@ -90,8 +90,8 @@ class Auction:
                 last_wait_s=last_wait_s,
             )
         for name, pool in network.pools.items():
-            self.keepers[name] = Keeper(
-                Poold(
+            self.keepers[name] = SupervisingKeeper(
+                ClaimPoold(
                     name=name,
                     program=programs["poold"],
                     folder=folder / name,
@@ -124,8 +124,8 @@ class Auction:
             self._home, sats=_CHANNEL_SATS, least=_CHANNEL_SATS // 8
         ):
             say(f"the customer can pay the {name} up to {_CHANNEL_SATS:,} sat")
-        told = await auctioneer.status(self._auctioneer)
-        if added := await stock.ensure_asks(self._home, told):
+        status_ = await auctioneer.status(self._auctioneer)
+        if added := await stock.ensure_asks(self._home, status_):
             say(f"the asker has {added} asks in the auction")
 
     async def supervise(self) -> None:
@@ -140,12 +140,12 @@ class Auction:
         """Mine blocks to confirm each batch; renew spent accounts and asks."""
         for look in itertools.count():
             try:
-                told = await auctioneer.status(self._auctioneer)
-                waiting = any(not batch["confirmed"] for batch in told["batches"])
+                status_ = await auctioneer.status(self._auctioneer)
+                waiting = any(not batch["confirmed"] for batch in status_["batches"])
                 # A trader that sees the block before it hears the batch's end stops.
-                if waiting and not told["running"]:
+                if waiting and not status_["running"]:
                     await actions.mine(self._home, stock.DEEP_ENOUGH)
-                await stock.ensure_asks(self._home, told)
+                await stock.ensure_asks(self._home, status_)
                 if look % _PURSE_LOOKS == 0 and await stock.ensure_provider(self._home):
                     log.info("the provider has a different account")
                 await asyncio.sleep(_LOOK_AGAIN_S)

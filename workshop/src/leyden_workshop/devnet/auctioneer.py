@@ -27,8 +27,8 @@ class Auctioneer(Struct, frozen=True, kw_only=True):
     program: Path
     folder: Path
     chain: str
-    access: reached.Auctioneer
-    btcd: reached.Btcd
+    access: reached.AuctioneerAccess
+    btcd: reached.BtcdAccess
     buyers: Sequence[Path] = ()  # the folders of the poolds that wait for channels
     every_s: int = EVERY_S  # between batches; 0: only when told to
     name: str = "auctioneer"
@@ -86,17 +86,19 @@ class Auctioneer(Struct, frozen=True, kw_only=True):
         _write(met, str(run))
 
 
-async def status(access: reached.Auctioneer) -> dict[str, Any]:
+async def status(access: reached.AuctioneerAccess) -> dict[str, Any]:
     """Return the auction's accounts, open orders and batches."""
     return await _call("GET", access, "/status")
 
 
-async def tick(access: reached.Auctioneer) -> dict[str, Any]:
+async def tick(access: reached.AuctioneerAccess) -> dict[str, Any]:
     """Run a batch now; `txid` is None when nothing matched."""
     return await _call("POST", access, "/tick")
 
 
-async def _call(method: str, access: reached.Auctioneer, path: str) -> dict[str, Any]:
+async def _call(
+    method: str, access: reached.AuctioneerAccess, path: str
+) -> dict[str, Any]:
     try:
         async with (
             aiohttp.ClientSession(

@@ -27,7 +27,7 @@ class Btcd(Struct, frozen=True, kw_only=True):
     program: Path
     folder: Path
     chain: str
-    access: reached.Btcd
+    access: reached.BtcdAccess
     mining_address: str
     journal: Journal
     name: str = "btcd"
@@ -109,7 +109,7 @@ class Btcd(Struct, frozen=True, kw_only=True):
         yield "miningaddr", self.mining_address
 
 
-async def _answers(btcd: reached.Btcd) -> bool:
+async def _answers(btcd: reached.BtcdAccess) -> bool:
     try:
         async with connected(btcd) as chain:
             await chain.height()

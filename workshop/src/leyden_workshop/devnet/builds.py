@@ -5,9 +5,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from leyden.base.daemons.build import build, place
+from leyden.base.daemons.build import build, program_path
 from leyden.base.daemons.catalogue import Program, ToolSet
-from leyden.base.daemons.progress import Progress, State, Step
+from leyden.base.daemons.progress import BuildState, BuildStep, Progress
 from leyden.values import Struct
 from leyden_workshop.compiler import catalogue
 from leyden_workshop.compiler.estimates import Finished, pace, remaining_s
@@ -40,7 +40,7 @@ class Builds:
     def programs(self, *names: str) -> dict[str, Path]:
         """Return the paths of programs, whether they are built yet or not."""
         return {
-            name: self._own.get(program) or place(self._cache, tools, program)
+            name: self._own.get(program) or program_path(self._cache, tools, program)
             for name, (tools, program) in _found(names).items()
         }
 
@@ -50,7 +50,7 @@ class Builds:
             (name, tools)
             for name, (tools, program) in _found(names).items()
             if program not in self._own
-            and not place(self._cache, tools, program).exists()
+            and not program_path(self._cache, tools, program).exists()
         ]
         if not left:
             return None
@@ -65,10 +65,10 @@ class Builds:
     async def build(self, *names: str) -> None:
         """Build the programs that are missing."""
         wanted = [each for each in _found(names).values() if each[1] not in self._own]
-        built = list[Step]()
+        built = list[BuildStep]()
 
-        def note(step: Step) -> None:
-            if step.state is State.BUILT:
+        def note(step: BuildStep) -> None:
+            if step.state is BuildState.BUILT:
                 built.append(step)
             self._progress(step)
 

@@ -19,21 +19,21 @@ Calls = Callable[[str, str, object], Awaitable[dict[str, Any]]]
 @asynccontextmanager
 async def calling(home: Path, api_key: str = "") -> AsyncIterator[Calls]:
     """Yield a function that calls this home's API, with its own key unless another."""
-    kept = first_run.read(home)
-    if not kept:
+    account = first_run.read(home)
+    if not account:
         raise SetupError("no private chain here yet; `leyden up` starts one")
     tls = ssl.create_default_context()
-    if ca_path := kept.get("ca_path"):
+    if ca_path := account.get("ca_path"):
         tls.load_verify_locations(ca_path)  # for the API too, with `api_tls`
     async with aiohttp.ClientSession(
-        headers={"X-SERVICE-AUTH": api_key or kept["api_key"]},
+        headers={"X-SERVICE-AUTH": api_key or account["api_key"]},
         connector=aiohttp.TCPConnector(ssl=tls),
     ) as session:
 
         async def call(method: str, path: str, body: object) -> dict[str, Any]:
             try:
                 async with session.request(
-                    method, f"{kept['base_url']}{path}", json=body
+                    method, f"{account['base_url']}{path}", json=body
                 ) as answer:
                     found: dict[str, Any] = await answer.json()
             except (aiohttp.ClientError, TimeoutError, ValueError):

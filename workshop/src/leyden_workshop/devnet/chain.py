@@ -12,7 +12,7 @@ import aiohttp
 import msgspec
 
 from leyden.errors import Away, Refused, SetupError
-from leyden_workshop.devnet.access import Btcd
+from leyden_workshop.devnet.access import BtcdAccess
 
 # btcd mines a few thousand blocks a second; a call should still be a short one.
 _BLOCKS_A_CALL = 500
@@ -23,7 +23,7 @@ _BUSY_FOR_S = 60.0
 _AGAIN_S = 0.05
 
 
-class Calls(Protocol):
+class BtcdCalls(Protocol):
     """A client that sends calls to btcd."""
 
     async def call(self, method: str, *params: object) -> Any:
@@ -34,10 +34,10 @@ class Calls(Protocol):
         """
 
 
-class Chain:
+class BtcdChain:
     """One btcd."""
 
-    def __init__(self, access: Btcd, session: aiohttp.ClientSession) -> None:
+    def __init__(self, access: BtcdAccess, session: aiohttp.ClientSession) -> None:
         self._access = access
         self._session = session
 
@@ -117,12 +117,12 @@ class Chain:
         )
 
 
-def _basic(access: Btcd) -> str:
+def _basic(access: BtcdAccess) -> str:
     return base64.b64encode(f"{access.user}:{access.password}".encode()).decode()
 
 
 @asynccontextmanager
-async def connected(access: Btcd) -> AsyncIterator[Chain]:
+async def connected(access: BtcdAccess) -> AsyncIterator[BtcdChain]:
     """Yield a client for this btcd, which need not be running yet."""
     # btcd makes its certificate when it first starts.
     try:
@@ -137,4 +137,4 @@ async def connected(access: Btcd) -> AsyncIterator[Chain]:
         timeout=_CALL,
     )
     async with session:
-        yield Chain(access, session)
+        yield BtcdChain(access, session)

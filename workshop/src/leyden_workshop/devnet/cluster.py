@@ -16,7 +16,7 @@ from leyden_workshop.devcluster import credentials, images, namespaces, packages
 from leyden_workshop.devcluster.api import opened
 from leyden_workshop.devcluster.cluster import Say
 from leyden_workshop.devcluster.credentials import Credentials
-from leyden_workshop.devcluster.places import Cluster, Places
+from leyden_workshop.devcluster.layout import Cluster, ClusterLayout
 from leyden_workshop.devcluster.storage import RETAINED_CLASS
 from leyden_workshop.devnet import access
 
@@ -42,26 +42,26 @@ def check(home: Path, runtime: str) -> str:
 
 async def start(
     home: Path, *, companion_port: int, cache: Path, progress: Progress, say: Say
-) -> access.Cluster:
+) -> access.ClusterAccess:
     """Start the cluster, or what is missing of it, with a namespace for nodes."""
-    places = Places.of(home)
+    layout = ClusterLayout.of(home)
     parts = await clusters.up(
-        places,
+        layout,
         machines=None,
         pods=True,
         cache=cache,
         progress=progress,
         say=lambda line: say(f"cluster: {line}"),
     )
-    decided = places.read()
+    decided = layout.read()
     if decided is None or decided.addresses is None:
-        raise SetupError(f"{places.folder} has a cluster without pods; remove it")
-    await _create_namespace(places, decided)
+        raise SetupError(f"{layout.folder} has a cluster without pods; remove it")
+    await _create_namespace(layout, decided)
     host = str(decided.addresses.host)
     version = catalogue.find("lnd")[1].version
-    return access.Cluster(
+    return access.ClusterAccess(
         host=host,
-        kubeconfig=str(places.kubeconfig),
+        kubeconfig=str(layout.kubeconfig),
         namespace=_NAMESPACE,
         storage_class=RETAINED_CLASS,
         images=f"v{version}={parts.by_digest(images.lnd(version))}",
@@ -72,18 +72,20 @@ async def start(
 
 def is_running(home: Path) -> bool:
     """Return whether the cluster of a home runs."""
-    return namespaces.running(Places.of(home).control_plane) is not None
+    return namespaces.running(ClusterLayout.of(home).control_plane) is not None
 
 
 async def stop(home: Path, *, cache: Path, say: Say) -> None:
     """Stop the cluster and all its pods."""
     await clusters.down(
-        Places.of(home), packages.place(cache), lambda line: say(f"cluster: {line}")
+        ClusterLayout.of(home),
+        packages.packages_in(cache),
+        lambda line: say(f"cluster: {line}"),
     )
 
 
-async def _create_namespace(places: Places, decided: Cluster) -> None:
-    own = Credentials(places.authority)
+async def _create_namespace(layout: ClusterLayout, decided: Cluster) -> None:
+    own = Credentials(layout.authority)
     async with opened(
         credentials.server(decided), own.authority.certificate, own.pair("admin")
     ) as api:

@@ -9,7 +9,7 @@ from leyden.nodes.certificates import previous_authorities
 from leyden_workshop.devnet import access, first_run
 
 
-def write_down(given: Settings, chain: access.Access) -> None:
+def write_down(given: Settings, chain: access.ChainAccess) -> None:
     """Write the addresses and credentials that scripts and people need."""
     treasury = chain.lnds["treasury"]
     first_run.write(
@@ -39,7 +39,7 @@ def _shown(what: msgspec.Struct | None) -> Any:
     return None if what is None else msgspec.to_builtins(what)
 
 
-def _trading(chain: access.Access, name: str) -> Any:
+def _trading(chain: access.ChainAccess, name: str) -> Any:
     """Return the fields of an lnd and of its poold."""
     if name not in chain.lnds:
         return None

@@ -19,7 +19,7 @@ _OVER = frozenset({"expired", "failed", "cancelled"})
 _DEEP_ENOUGH = 6
 
 
-class Recipient(Struct, frozen=True):
+class PurchasingNode(Struct, frozen=True):
     """A node that gets a channel: its key, what an order says of it, its lnd."""
 
     key: str
@@ -30,24 +30,24 @@ class Recipient(Struct, frozen=True):
 @asynccontextmanager
 async def recipient(
     home: Path, call: Calls, *, hosted: bool, organization_id: str
-) -> AsyncIterator[Recipient]:
+) -> AsyncIterator[PurchasingNode]:
     """Yield the chain's own customer, or the owner of a hosted node."""
     if hosted:
         async with owned(home, call, organization_id=organization_id) as node:
             key = await node.key()
             wish = {"node_id": node.node_id, "node": key}
-            yield Recipient(key, wish, node)
+            yield PurchasingNode(key, wish, node)
         return
     lnd = access.load(home).lnds["customer"]
     async with wallet.opened(lnd) as customer:
         key = await customer.key()
-        yield Recipient(key, {"node": f"{key}@{lnd.peer}"}, customer)
+        yield PurchasingNode(key, {"node": f"{key}@{lnd.peer}"}, customer)
 
 
 async def buy(
     home: Path,
     call: Calls,
-    to: Recipient,
+    to: PurchasingNode,
     tell: Callable[[str], None],
     *,
     capacity: int,
@@ -91,7 +91,7 @@ async def paid(home: Path, invoice: str, filled: Callable[[], Awaitable[bool]]) 
             paying.cancel()
 
 
-async def active(home: Path, to: Recipient, point: str) -> dict[str, Any]:
+async def active(home: Path, to: PurchasingNode, point: str) -> dict[str, Any]:
     """Confirm a channel, and return it once its node says that it is active."""
     await actions.mine(home, _DEEP_ENOUGH)
     channel: dict[str, Any] = {}

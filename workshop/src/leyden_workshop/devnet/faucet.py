@@ -9,13 +9,18 @@ looked for: coins are free here.
 from collections.abc import AsyncIterator, Sequence
 
 from leyden.errors import Away, Malformed, Refused
-from leyden_workshop.devnet.chain import Chain
+from leyden_workshop.devnet.chain import BtcdChain
 from leyden_workshop.devnet.mining_key import MiningKey
-from leyden_workshop.devnet.spending import Coin, Output, spend, virtual_size
+from leyden_workshop.devnet.spending import (
+    ScriptOutput,
+    SpendableOutput,
+    spend,
+    virtual_size,
+)
 
 COIN = 100_000_000
 # A hundred coinbases; what spends many more is too large to be relayed.
-MOST_SATS = 4_900 * COIN
+MAX_SATS = 4_900 * COIN
 _LEAST_SATS = 1_000  # safely more than any node calls dust
 _SATS_PER_VBYTE = 2
 # A coinbase may be spent in the hundredth block after it.
@@ -27,15 +32,15 @@ _TRIES = 20
 _TAKEN = ("already spent", "fully-spent", "already have transaction")
 
 
-async def fund(chain: Chain, key: MiningKey, script: bytes, sats: int) -> str:
+async def fund(chain: BtcdChain, key: MiningKey, script: bytes, sats: int) -> str:
     """Pay an output script and return the unconfirmed transaction's id.
 
     Two concurrent calls never spend the same coin: btcd rejects the later
     one, which then uses another coin.
     """
-    if not _LEAST_SATS <= sats <= MOST_SATS:
-        raise Malformed(f"amount: must be from {_LEAST_SATS:,} to {MOST_SATS:,} sat")
-    paid = Output(sats, script)
+    if not _LEAST_SATS <= sats <= MAX_SATS:
+        raise Malformed(f"amount: must be from {_LEAST_SATS:,} to {MAX_SATS:,} sat")
+    paid = ScriptOutput(sats, script)
     taken: set[str] = set()
     for _ in range(_TRIES):
         coins = await _coins(chain, key, [paid], passed_over=taken)
@@ -52,10 +57,14 @@ async def fund(chain: Chain, key: MiningKey, script: bytes, sats: int) -> str:
 
 
 async def _coins(
-    chain: Chain, key: MiningKey, paid: Sequence[Output], *, passed_over: set[str]
-) -> list[Coin]:
+    chain: BtcdChain,
+    key: MiningKey,
+    paid: Sequence[ScriptOutput],
+    *,
+    passed_over: set[str],
+) -> list[SpendableOutput]:
     """Return unspent coins that cover the payment and the fee."""
-    found: list[Coin] = []
+    found: list[SpendableOutput] = []
     async for coin in _unspent(chain, key):
         if coin.txid not in passed_over:
             found.append(coin)
@@ -64,7 +73,7 @@ async def _coins(
     raise AssertionError("blocks can always be mined")
 
 
-async def _unspent(chain: Chain, key: MiningKey) -> AsyncIterator[Coin]:
+async def _unspent(chain: BtcdChain, key: MiningKey) -> AsyncIterator[SpendableOutput]:
     """Yield spendable coinbases, newest first; mine when they run out."""
     newest = await chain.height() - _MATURE_BELOW_TIP
     spent = 0
@@ -82,26 +91,30 @@ async def _unspent(chain: Chain, key: MiningKey) -> AsyncIterator[Coin]:
             yield coin
 
 
-async def _coinbase(chain: Chain, key: MiningKey, height: int) -> Coin | None:
+async def _coinbase(
+    chain: BtcdChain, key: MiningKey, height: int
+) -> SpendableOutput | None:
     """Return the block's unspent coinbase to the key, or None."""
     block = await chain.call("getblock", await chain.call("getblockhash", height), 1)
     txid: str = block["tx"][0]
     output = await chain.call("gettxout", txid, 0)
     if output is None or output["scriptPubKey"]["hex"] != key.output_script.hex():
         return None
-    return Coin(txid, 0, round(output["value"] * COIN))
+    return SpendableOutput(txid, 0, round(output["value"] * COIN))
 
 
-def _left(coins: Sequence[Coin], paid: Sequence[Output], key: MiningKey) -> int:
+def _left(
+    coins: Sequence[SpendableOutput], paid: Sequence[ScriptOutput], key: MiningKey
+) -> int:
     """Compute the change after payments and fee."""
-    outputs = [*paid, Output(0, key.output_script)]
+    outputs = [*paid, ScriptOutput(0, key.output_script)]
     fee = _SATS_PER_VBYTE * virtual_size(len(coins), outputs)
     return sum(c.sats for c in coins) - sum(o.sats for o in paid) - fee
 
 
 def _with_change(
-    coins: Sequence[Coin], paid: Sequence[Output], key: MiningKey
-) -> list[Output]:
+    coins: Sequence[SpendableOutput], paid: Sequence[ScriptOutput], key: MiningKey
+) -> list[ScriptOutput]:
     left = _left(coins, paid, key)
-    change = [Output(left, key.output_script)] if left >= _LEAST_SATS else []
+    change = [ScriptOutput(left, key.output_script)] if left >= _LEAST_SATS else []
     return [*paid, *change]

@@ -29,7 +29,7 @@ _EMAIL = "owner@localhost"
 _ACCOUNT = "scenarios"  # of dev.json
 
 
-class Account(Struct, frozen=True):
+class FirstAccount(Struct, frozen=True):
     """An organization, and a key to call the API as it."""
 
     organization_id: str
@@ -53,22 +53,22 @@ async def ensure_accounts(platform: Platform) -> dict[str, Any]:
     return made
 
 
-async def ensure_scenarios(platform: Platform) -> Account:
+async def ensure_scenarios(platform: Platform) -> FirstAccount:
     """Return the organization of scenarios, which so spend nobody else's credit.
 
     A missing one is created. The home's owner is its owner too, and can look at it.
     """
-    kept = read(platform.settings.home_path)
-    found = kept.get(_ACCOUNT, {})
+    account = read(platform.settings.home_path)
+    found = account.get(_ACCOUNT, {})
     if await _opens(platform, found.get("api_key")):
-        return Account(**found)
+        return FirstAccount(**found)
     every = await platform.database.reader.accounts.list_()
     organization = next((each for each in every if each.name == SCENARIOS), None)
     if organization is None:
         organization = await accounts.create_organization(
             platform, SCENARIOS, actor=_ACTOR
         )
-    email = kept.get("dashboard_login", {}).get("email", _EMAIL)
+    email = account.get("dashboard_login", {}).get("email", _EMAIL)
     async with platform.database.transaction() as tx:
         owner = await tx.accounts.find_person(email)
         if owner is not None:
@@ -90,14 +90,14 @@ async def ensure_scenarios(platform: Platform) -> Account:
     )
     made = {"organization_id": organization.id, "api_key": key}
     write(platform.settings.home_path, {_ACCOUNT: made})
-    return Account(**made)
+    return FirstAccount(**made)
 
 
 async def _ensure(platform: Platform) -> dict[str, Any]:
-    kept = read(platform.settings.home_path)
-    if await _opens(platform, kept.get("api_key"), kept.get("flow_key")):
-        return kept
-    login = dict(kept.get("dashboard_login") or {})
+    account = read(platform.settings.home_path)
+    if await _opens(platform, account.get("api_key"), account.get("flow_key")):
+        return account
+    login = dict(account.get("dashboard_login") or {})
     is_known = bool(login)
     if not is_known:
         login = {"email": _EMAIL, "password": secrets.token_urlsafe(12)}
@@ -145,7 +145,7 @@ async def _ensure(platform: Platform) -> dict[str, Any]:
 
 async def _owned_by(platform: Platform, owner: Person) -> str | None:
     """Return the organization that a person owned first; None if they own none."""
-    belongings = await platform.database.reader.people.belongs_to(owner.id)
+    belongings = await platform.database.reader.people.memberships(owner.id)
     owned = (each for each in belongings if each.role is Role.OWNER)
     return next((each.organization.id for each in owned), None)
 
@@ -153,10 +153,10 @@ async def _owned_by(platform: Platform, owner: Person) -> str | None:
 def read(home: Path) -> dict[str, Any]:
     """Return the content of dev.json, or {} if missing or invalid."""
     try:
-        kept = json.loads((home / FILE).read_text())
+        account = json.loads((home / FILE).read_text())
     except (OSError, ValueError):
         return {}
-    return kept if isinstance(kept, dict) else {}
+    return account if isinstance(account, dict) else {}
 
 
 def write(home: Path, fields: Mapping[str, Any]) -> None:

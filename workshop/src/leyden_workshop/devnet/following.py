@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from leyden.errors import SetupError
-from leyden_workshop.devnet.access import Access
+from leyden_workshop.devnet.access import ChainAccess
 from leyden_workshop.devnet.chain import connected
 from leyden_workshop.devnet.wallet import opened
 
@@ -12,7 +12,7 @@ _WITHIN_S = 120.0
 _LOOK_AGAIN_S = 0.1
 
 
-async def wait_until_synced(network: Access, name: str) -> None:
+async def wait_until_synced(network: ChainAccess, name: str) -> None:
     """Wait until an lnd has synced to the newest block."""
     deadline = time.monotonic() + _WITHIN_S
     async with (

@@ -13,10 +13,10 @@ from typing import Any
 
 from leyden.base.daemons.locks import locked
 from leyden.base.files import write_private
-from leyden.customer.claim.bridge import Node
+from leyden.customer.claim.bridge import GrpcNode
 from leyden.customer.claim.poold import Beside, keeper_beside
 from leyden.errors import SetupError
-from leyden.nodes.lnd.client import Lnd, connect
+from leyden.nodes.lnd.client import LndClient, connect
 from leyden_workshop.devnet import access, first_run, trader
 from leyden_workshop.devnet.calls import Calls
 from leyden_workshop.devnet.hosted_node import HostedNode
@@ -27,20 +27,20 @@ _LOCK = ".hosted.lock"
 class Owned:
     """The owner of a hosted node, with its macaroon."""
 
-    def __init__(self, node_id: str, lnd: Lnd, macaroon: str) -> None:
+    def __init__(self, node_id: str, lnd: LndClient, macaroon: str) -> None:
         self.node_id = node_id
         self._lnd = lnd
         self.macaroon = macaroon
 
     async def key(self) -> str:
         """Return the node's public key."""
-        told = await self._lnd.call("GET", "/v1/getinfo", macaroon=self.macaroon)
-        return str(told["identity_pubkey"])
+        answer = await self._lnd.call("GET", "/v1/getinfo", macaroon=self.macaroon)
+        return str(answer["identity_pubkey"])
 
     async def channels(self) -> list[dict[str, Any]]:
         """List the lnd's open channels, as lnd returns them."""
-        told = await self._lnd.call("GET", "/v1/channels", macaroon=self.macaroon)
-        return list(told["channels"])
+        answer = await self._lnd.call("GET", "/v1/channels", macaroon=self.macaroon)
+        return list(answer["channels"])
 
     async def invoice(self, sats: int) -> str:
         """Return an invoice that names private channels, too."""
@@ -97,11 +97,11 @@ async def hosted(
     async with locked(home / _LOCK):
         node = HostedNode(home, call, version, organization_id)
         await node.open()
-        kept = first_run.read(home)
-        authority = Path(kept["ca_path"])
-        grpc = Node(
-            host=kept["gateway"]["host"],
-            port=kept["gateway"]["grpc_port"],
+        account = first_run.read(home)
+        authority = Path(account["ca_path"])
+        grpc = GrpcNode(
+            host=account["gateway"]["host"],
+            port=account["gateway"]["grpc_port"],
             name=node.api_endpoint,
             authority=authority,
         )
@@ -115,7 +115,7 @@ async def hosted(
 
 @asynccontextmanager
 async def _poold(
-    home: Path, node: Node, macaroon: str, folder: Path, program: Path
+    home: Path, node: GrpcNode, macaroon: str, folder: Path, program: Path
 ) -> AsyncIterator[access.Pool]:
     network = access.load(home)
     if network.auctioneer is None:

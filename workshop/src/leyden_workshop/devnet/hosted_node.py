@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from leyden.errors import Refused
 from leyden.lnd.rest import WALLET_S
-from leyden.nodes.lnd.client import Lnd, connect
-from leyden.nodes.lnd.states import Address
+from leyden.nodes.lnd.client import LndClient, connect
+from leyden.nodes.lnd.states import TlsAddress
 from leyden_workshop.devnet import first_run
 from leyden_workshop.devnet.calls import Calls
 from leyden_workshop.devnet.waiting import until
@@ -43,13 +43,13 @@ class HostedNode:
         self._home = home
         self._call = call
         self._version = version
-        kept = first_run.read(home)
-        organization_id = organization_id or kept["organization_id"]
+        account = first_run.read(home)
+        organization_id = organization_id or account["organization_id"]
         self._nodes = f"/organizations/{organization_id}/nodes"
         self._entry = f"{organization_id} {version}".strip()
-        self._gateway = kept["gateway"]
-        self._tls = ssl.create_default_context(cafile=kept["ca_path"])
-        self._known: dict[str, str] = kept.get(_FIELD, {}).get(self._entry, {})
+        self._gateway = account["gateway"]
+        self._tls = ssl.create_default_context(cafile=account["ca_path"])
+        self._known: dict[str, str] = account.get(_FIELD, {}).get(self._entry, {})
         self.api_endpoint = ""
         self.macaroon = ""
 
@@ -59,10 +59,10 @@ class HostedNode:
         return self._known["node_id"]
 
     @property
-    def rest(self) -> Address:
+    def rest(self) -> TlsAddress:
         """Return where its REST is."""
         gateway = self._gateway
-        return Address(gateway["host"], gateway["rest_port"], self.api_endpoint)
+        return TlsAddress(gateway["host"], gateway["rest_port"], self.api_endpoint)
 
     async def open(self) -> None:
         """Bring it up with its wallet open, whatever state it was left in."""
@@ -121,7 +121,7 @@ class HostedNode:
         self._known = {}
         self._keep(node_id=made["node_id"], password=secrets.token_hex(16))
 
-    async def _make_wallet(self, lnd: Lnd) -> None:
+    async def _make_wallet(self, lnd: LndClient) -> None:
         """Make the node's wallet, statelessly, and keep its macaroon."""
         seed = await lnd.call("GET", "/v1/genseed")
         words = {"cipher_seed_mnemonic": seed["cipher_seed_mnemonic"]}
@@ -131,12 +131,14 @@ class HostedNode:
     async def _becomes(self, wanted: Collection[str]) -> dict[str, Any]:
         found: dict[str, Any] = {}
 
-        async def there() -> bool:
+        async def is_reached() -> bool:
             nonlocal found
             found = await self._call("GET", self._one, None)
             return found["status"] in wanted
 
-        await until(there, f"the node did not become {' or '.join(sorted(wanted))}")
+        await until(
+            is_reached, f"the node did not become {' or '.join(sorted(wanted))}"
+        )
         return found
 
     def _keep(self, **fields: str) -> None:
@@ -145,5 +147,7 @@ class HostedNode:
         first_run.write(self._home, {_FIELD: {**others, self._entry: self._known}})
 
 
-async def _open(lnd: Lnd, path: str, wish: Mapping[str, object]) -> dict[str, Any]:
+async def _open(
+    lnd: LndClient, path: str, wish: Mapping[str, object]
+) -> dict[str, Any]:
     return await lnd.call("POST", path, wish, timeout_s=WALLET_S)

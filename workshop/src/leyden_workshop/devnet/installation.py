@@ -41,7 +41,7 @@ _NEEDED = ("lnd", "btcd")
 _MARKETS = ("poold", "auctioneer")
 _STARTS_S = 15.0  # the market's daemons, on two idle processors
 _AFTER_TROUBLE_S = 2.0
-_MOST_TROUBLE_S = 120.0
+_MAX_TROUBLE_S = 120.0
 
 
 async def run(
@@ -59,7 +59,7 @@ async def run(
     `runtime` says where nodes run: "local", "kubernetes", or "" for as before.
     """
     began = time.monotonic()
-    told = _told()
+    stop = _stop_event()
     if given.testnet_chain or given.mainnet_backend:
         raise SetupError(
             "testnet_chain, mainnet_backend: `leyden up` uses its own private chain; "
@@ -77,7 +77,7 @@ async def run(
             progress=progress,
             say=say,
         )
-    chain = network.Network(
+    chain = network.PrivateNetwork(
         given.home_path,
         programs=builds.programs(*_NEEDED),
         ports=ports(given),
@@ -88,20 +88,20 @@ async def run(
     migrate(given)
     binary = lnds(cache, own=own, progress=progress)
     async with running(given, binary=binary) as platform:
-        kept = await first_run.ensure_accounts(platform)
+        accounts = await first_run.ensure_accounts(platform)
         write_down(given, chain.access)
         say(f"the API is up at {given.api_url} ({time.monotonic() - began:.1f} s)")
         await _plan_market(given, builds)
         going = asyncio.create_task(_bring_up(chain, builds, say))
-        if await _ended_first(going, told):
+        if await _ended_first(going, stop):
             await going  # shows why, if it failed
             keeping = asyncio.create_task(chain.supervise(), name="private chain")
             opens = await _plan_market(given, builds)
-            say(message(given, kept, time.monotonic() - began, opens=opens))
+            say(message(given, accounts, time.monotonic() - began, opens=opens))
             await asyncio.to_thread(ready.touch)
             market = asyncio.create_task(_market(given, builds, say), name="market")
             last = asyncio.create_task(then(), name="once all is up")
-            if await _ended_first(keeping, told):
+            if await _ended_first(keeping, stop):
                 log.error(
                     "the private chain has no supervision", exc_info=keeping.exception()
                 )
@@ -114,7 +114,7 @@ async def run(
         say("stopping; waiting for requests to finish")
 
 
-async def _bring_up(chain: network.Network, builds: Builds, say: Say) -> None:
+async def _bring_up(chain: network.PrivateNetwork, builds: Builds, say: Say) -> None:
     if missing := await asyncio.to_thread(builds.missing, *_NEEDED):
         say(
             f"building {missing.names} from source takes {in_words(missing.seconds)}; "
@@ -142,7 +142,7 @@ async def _market(given: Settings, builds: Builds, say: Say) -> None:
         # One that ran before is not what is wanted any more.
         await network.stop(home, besides=access.load(home).daemons)
         return
-    told, wait = "", _AFTER_TROUBLE_S
+    reported, wait = "", _AFTER_TROUBLE_S
     while True:
         began = time.monotonic()
         try:
@@ -158,27 +158,27 @@ async def _market(given: Settings, builds: Builds, say: Say) -> None:
         except* (LeydenError, OSError) as troubles:
             reason = "; ".join(str(each) for each in troubles.exceptions)
             opening.save(home, f"{reason}; `leyden up` tries again")
-            if reason != told:
+            if reason != reported:
                 say(f"the market can't open yet: {reason}; trying again")
             log.warning(
                 "the market can't open", extra={"reason": reason, "again_in_s": wait}
             )
-            told = reason
+            reported = reason
             await asyncio.sleep(wait)
-            wait = min(2 * wait, _MOST_TROUBLE_S)
+            wait = min(2 * wait, _MAX_TROUBLE_S)
 
 
-def _told() -> asyncio.Event:
-    told = asyncio.Event()
+def _stop_event() -> asyncio.Event:
+    stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.set)
-    return told
+        loop.add_signal_handler(number, stop.set)
+    return stop
 
 
-async def _ended_first(task: asyncio.Task[None], told: asyncio.Event) -> bool:
+async def _ended_first(task: asyncio.Task[None], stop: asyncio.Event) -> bool:
     """Wait for the task or the signal; return whether the task ended."""
-    waiting = asyncio.create_task(told.wait())
+    waiting = asyncio.create_task(stop.wait())
     await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
     await _cancelled(waiting)
     return task.done()

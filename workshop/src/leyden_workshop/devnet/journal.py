@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 from leyden.errors import Refused
-from leyden_workshop.devnet.chain import Calls
+from leyden_workshop.devnet.chain import BtcdCalls
 
 _GENESIS = 0
 
@@ -34,7 +34,7 @@ class Journal:
         """Whether the journal has no blocks."""
         return not self._path.exists() or self._path.stat().st_size == 0
 
-    async def catch_up(self, chain: Calls) -> int:
+    async def catch_up(self, chain: BtcdCalls) -> int:
         """Append the chain's missing blocks; return their number."""
         missing: list[tuple[int, str]] = []
         self._read_new()
@@ -53,7 +53,7 @@ class Journal:
             self._append(lines)
         return len(lines)
 
-    async def restore(self, chain: Calls) -> int:
+    async def restore(self, chain: BtcdCalls) -> int:
         """Submit journaled blocks that btcd lacks; return their number."""
         self._read_new()
         # What btcd lost are the last ones: find the first that it does not know.
@@ -102,7 +102,7 @@ class Journal:
         self._read_new()
 
 
-async def _has(chain: Calls, block_hash: str) -> bool:
+async def _has(chain: BtcdCalls, block_hash: str) -> bool:
     try:
         await chain.call("getblockheader", block_hash)
     except Refused:

@@ -20,15 +20,15 @@ LOOPBACK: Final = "127.0.0.1"
 _ANNOUNCED_AFTER_MS: Final = 1_000
 
 
-class Lnd(Struct, frozen=True, kw_only=True):
+class LndDaemon(Struct, frozen=True, kw_only=True):
     """One lnd."""
 
     name: str
     program: Path
     folder: Path
     chain: str
-    access: reached.Lnd
-    btcd: reached.Btcd
+    access: reached.LndEndpoint
+    btcd: reached.BtcdAccess
     options: tuple[tuple[str, str | int], ...] = ()
     grace_s: float = 60.0
 
@@ -100,9 +100,9 @@ def access_for(
     grpc: int,
     peer: int,
     host: str = LOOPBACK,
-) -> reached.Lnd:
+) -> reached.LndEndpoint:
     """Return the addresses and files for reaching the lnd of a folder."""
-    return reached.Lnd(
+    return reached.LndEndpoint(
         rest=f"{LOOPBACK}:{rest}",
         grpc=f"{LOOPBACK}:{grpc}",
         peer=f"{host}:{peer}",

@@ -7,7 +7,7 @@ from typing import Any
 from leyden.errors import Conflict
 from leyden_workshop.devnet import access, direct_purchase, wallet
 from leyden_workshop.devnet.calls import Calls
-from leyden_workshop.devnet.direct_purchase import Recipient
+from leyden_workshop.devnet.direct_purchase import PurchasingNode
 
 _BASE = "/lsps1/v1"
 _EXPIRY_BLOCKS = 4_380
@@ -16,7 +16,7 @@ _EXPIRY_BLOCKS = 4_380
 async def buy(
     home: Path,
     call: Calls,
-    to: Recipient,
+    to: PurchasingNode,
     tell: Callable[[str], None],
     *,
     capacity: int,

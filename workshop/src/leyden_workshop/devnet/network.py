@@ -18,12 +18,12 @@ from leyden_workshop.devnet.btcd import Btcd
 from leyden_workshop.devnet.chain import connected
 from leyden_workshop.devnet.following import wait_until_synced
 from leyden_workshop.devnet.journal import Journal
-from leyden_workshop.devnet.lnd import Lnd
+from leyden_workshop.devnet.layout import NAMES, DaemonPorts, access_for
+from leyden_workshop.devnet.lnd import LndDaemon
 from leyden_workshop.devnet.mining_key import MiningKey
-from leyden_workshop.devnet.places import NAMES, Ports, access_for
 from leyden_workshop.devnet.supervision import (
     LAST_WAIT_S,
-    Keeper,
+    SupervisingKeeper,
     bring_up,
     keep_logs_small,
 )
@@ -41,7 +41,7 @@ _TREASURY_COINS = 5
 _DEEP_ENOUGH = 6
 
 
-class Network:
+class PrivateNetwork:
     """The private chain of one home."""
 
     def __init__(
@@ -49,9 +49,9 @@ class Network:
         home: Path,
         *,
         programs: Mapping[str, Path],
-        ports: Ports,
+        ports: DaemonPorts,
         chain: str = "simnet",
-        cluster: access.Cluster | None = None,
+        cluster: access.ClusterAccess | None = None,
         treasury_sats: int = 1_000_000_000,
         fresh_s: float = FRESH_S,
         last_wait_s: float = LAST_WAIT_S,
@@ -73,7 +73,7 @@ class Network:
             mining_address=self._key.address(chain),
             journal=self._journal,
         )
-        lnd = Lnd(
+        lnd = LndDaemon(
             name="treasury",
             program=programs["lnd"],
             folder=folder / "treasury",
@@ -83,7 +83,9 @@ class Network:
         )
         daemons: list[Daemon] = [btcd, lnd]
         # Each needs those before it.
-        self._keepers = [Keeper(daemon, last_wait_s=last_wait_s) for daemon in daemons]
+        self._keepers = [
+            SupervisingKeeper(daemon, last_wait_s=last_wait_s) for daemon in daemons
+        ]
 
     async def start(self, say: Callable[[str], None] = log.info) -> None:
         """Start everything that is not running yet.

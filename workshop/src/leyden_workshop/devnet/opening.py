@@ -14,7 +14,7 @@ from leyden_workshop.devnet import access
 _FILE: Final = "market.json"
 
 
-class Opening(Struct, frozen=True, kw_only=True):
+class MarketOpening(Struct, frozen=True, kw_only=True):
     """What the market waits for, and when it may be open; 0 if that is not known."""
 
     waits_for: str
@@ -32,14 +32,14 @@ class Opening(Struct, frozen=True, kw_only=True):
 def save(home: Path, waits_for: str, *, within_s: float = 0.0) -> None:
     """Write down what the market waits for, and for how long."""
     at = time.time() + within_s if within_s else 0.0
-    content = msgspec.json.encode(Opening(waits_for=waits_for, at=at))
+    content = msgspec.json.encode(MarketOpening(waits_for=waits_for, at=at))
     write_private(_path(home), content, lasting=False)
 
 
-def find(home: Path) -> Opening | None:
+def find(home: Path) -> MarketOpening | None:
     """Return what the market waits for; None if nothing is known."""
     try:
-        return msgspec.json.decode(_path(home).read_bytes(), type=Opening)
+        return msgspec.json.decode(_path(home).read_bytes(), type=MarketOpening)
     except (OSError, msgspec.MsgspecError):
         return None
 

@@ -20,11 +20,11 @@ async def is_open(home: Path) -> bool:
     network = access.load(home)
     if network.auctioneer is None:
         raise SetupError("this private chain has no market: devnet_market was false")
-    told = await _auctioneer_status(network.auctioneer)
-    if not any(order["side"] == "ask" for order in told["orders"]):
+    book = await _auctioneer_status(network.auctioneer)
+    if not any(order["side"] == "ask" for order in book["orders"]):
         return False
     pools = network.pools.items()
-    states = {name: (await _pool_status(at, told))["state"] for name, at in pools}
+    states = {name: (await _pool_status(at, book))["state"] for name, at in pools}
     return (
         states["provider"] == states["asker-pool"] == "trading"
         and states["customer-pool"] != "away"
@@ -49,19 +49,19 @@ async def status(home: Path) -> dict[str, Any]:
     network = access.load(home)
     if network.auctioneer is None:
         return {"market": "left out"}
-    told = await _auctioneer_status(network.auctioneer)
+    book = await _auctioneer_status(network.auctioneer)
     pools = network.pools.items()
     waiting = opening.find(home)
     opened = waiting is None and await is_open(home)
     return {
         "market": "open" if opened else "not open",
         **({"market_waits_for": waiting.words(time.time())} if waiting else {}),
-        "pools": [{"name": name, **await _pool_status(at, told)} for name, at in pools],
+        "pools": [{"name": name, **await _pool_status(at, book)} for name, at in pools],
         "tickets": await tickets.list_tickets(network),
-        "bids": [_bid(order) for order in told["orders"] if order["side"] == "bid"],
+        "bids": [_bid(order) for order in book["orders"] if order["side"] == "bid"],
         "batches": [
             {key: batch[key] for key in ("txid", "height", "confirmed")}
-            for batch in told["batches"]
+            for batch in book["batches"]
         ],
     }
 
@@ -75,7 +75,7 @@ def _bid(order: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def _auctioneer_status(reached: access.Auctioneer) -> Mapping[str, Any]:
+async def _auctioneer_status(reached: access.AuctioneerAccess) -> Mapping[str, Any]:
     """Return the auctioneer's own status; empty while it is down."""
     try:
         return await auctioneer.status(reached)
@@ -83,7 +83,7 @@ async def _auctioneer_status(reached: access.Auctioneer) -> Mapping[str, Any]:
         return _NOTHING
 
 
-async def _can_pay(network: access.Access) -> bool:
+async def _can_pay(network: access.ChainAccess) -> bool:
     """Return whether the customer has a way to pay the treasury.
 
     Channels that were bought are active as well, and lead elsewhere.
@@ -98,7 +98,7 @@ async def _can_pay(network: access.Access) -> bool:
         return False
 
 
-async def _pool_status(reached: access.Pool, told: Mapping[str, Any]) -> dict[str, Any]:
+async def _pool_status(reached: access.Pool, book: Mapping[str, Any]) -> dict[str, Any]:
     """Return a poold's status: away, without an account, connecting, or trading.
 
     A poold that was started again answers before the auctioneer knows it again; until
@@ -111,7 +111,7 @@ async def _pool_status(reached: access.Pool, told: Mapping[str, Any]) -> dict[st
     except LeydenError:
         return {"state": "away", "account_sats": 0, "available_sats": 0, "asks": 0}
     usable = {each.key for each in alive if each.state != "PENDING_OPEN"}
-    connected = {each["trader"] for each in told["accounts"] if each["connected"]}
+    connected = {each["trader"] for each in book["accounts"] if each["connected"]}
     state = "trading" if usable & connected else "connecting"
     return {
         "state": state if usable else "no account",

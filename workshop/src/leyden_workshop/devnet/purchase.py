@@ -83,7 +83,7 @@ class Purchase(Struct, frozen=True, kw_only=True):
         """Wait until an order has the given status or a later one."""
         found: dict[str, Any] = {}
 
-        async def there() -> bool:
+        async def is_reached() -> bool:
             nonlocal found
             wish = {"order_id": order["order_id"]}
             found = await self.call("POST", "/flow/status", wish)
@@ -94,13 +94,13 @@ class Purchase(Struct, frozen=True, kw_only=True):
                 raise Conflict(f"the order is {found['status']}")
             return _STEPS.index(found["status"]) >= _STEPS.index(wanted)
 
-        await until(there, f"the order did not become {wanted}")
+        await until(is_reached, f"the order did not become {wanted}")
         return found
 
     async def _active(self, before: set[str]) -> dict[str, Any]:
         found: list[dict[str, Any]] = []
 
-        async def there() -> bool:
+        async def is_reached() -> bool:
             nonlocal found
             found = [
                 each
@@ -109,5 +109,5 @@ class Purchase(Struct, frozen=True, kw_only=True):
             ]
             return bool(found)
 
-        await until(there, "the channel did not become active")
+        await until(is_reached, "the channel did not become active")
         return found[0]

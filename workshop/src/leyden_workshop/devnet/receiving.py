@@ -14,7 +14,7 @@ from leyden_workshop.devnet import access, wallet
 from leyden_workshop.devnet.waiting import until
 
 _SELLERS: Final = ("asker", "seller")
-_MOST_SATS: Final = 10_000
+_MAX_SATS: Final = 10_000
 
 
 class Payee(Protocol):
@@ -35,7 +35,7 @@ async def receive(home: Path, payee: Payee, channel: Mapping[str, Any]) -> int:
     Payers find a private channel in the invoice, and an announced one in their graph.
     """
     lnds = access.load(home).lnds
-    sats = min(_MOST_SATS, int(channel["capacity"]) // 10)
+    sats = min(_MAX_SATS, int(channel["capacity"]) // 10)
     key = await payee.key()
     async with AsyncExitStack() as stack:
         customer, *sellers = [

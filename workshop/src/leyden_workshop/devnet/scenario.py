@@ -36,7 +36,7 @@ from leyden_workshop.devnet import (
 )
 from leyden_workshop.devnet.buyers import Customer
 from leyden_workshop.devnet.calls import calling
-from leyden_workshop.devnet.first_run import SCENARIOS, Account
+from leyden_workshop.devnet.first_run import SCENARIOS, FirstAccount
 from leyden_workshop.devnet.hosted import Hosted, hosted
 from leyden_workshop.devnet.purchase import Purchase
 from leyden_workshop.devnet.waiting import until
@@ -59,7 +59,7 @@ async def first_channel(
     home: Path,
     say: Say,
     *,
-    account: Account,
+    account: FirstAccount,
     capacity: int,
     poold: Path | None = None,
 ) -> dict[str, Any]:
@@ -93,16 +93,16 @@ async def first_channel(
         )
         order_id, channel = await purchase.buy(capacity)
         tell("the channel is active")
-        told = _told(order_id, channel, began)
+        summary = _summary(order_id, channel, began)
         await _receive(home, buyer, channel, tell)
-    return told
+    return summary
 
 
 async def direct_channel(
     home: Path,
     say: Say,
     *,
-    account: Account,
+    account: FirstAccount,
     capacity: int,
     hosted: bool,
     lsps1: bool = False,
@@ -128,9 +128,9 @@ async def direct_channel(
         tell(f"node {to.key}")
         order_id, channel = await buy(home, call, to, tell, capacity=capacity)
         tell("the channel is active")
-        told = _told(order_id, channel, began)
+        summary = _summary(order_id, channel, began)
         await _receive(home, to.node, channel, tell)
-    return told
+    return summary
 
 
 def _teller(say: Say, began: float) -> Say:
@@ -157,7 +157,7 @@ async def _receive(
     tell(f"the node received a payment of {sats:,} sat")
 
 
-def _told(order_id: str, channel: dict[str, Any], began: float) -> dict[str, Any]:
+def _summary(order_id: str, channel: dict[str, Any], began: float) -> dict[str, Any]:
     return {
         "order_id": order_id,
         "channel_point": channel["channel_point"],

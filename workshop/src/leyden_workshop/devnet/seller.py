@@ -5,7 +5,7 @@ from pathlib import Path
 from leyden.base.files import write_private
 from leyden.channels.direct.connection import MESSAGE_PERMISSIONS, PERMISSIONS
 from leyden_workshop.devnet import access, actions
-from leyden_workshop.devnet.access import Lnd
+from leyden_workshop.devnet.access import LndEndpoint
 from leyden_workshop.devnet.following import wait_until_synced
 from leyden_workshop.devnet.wallet import opened
 
@@ -24,8 +24,8 @@ async def ensure(home: Path) -> bool:
     seller = access.load(home).lnds["seller"]
     await bake(seller, home)
     async with opened(seller) as wallet:
-        told = await wallet.call("GET", "/v1/utxos?min_confs=1&max_confs=2147483647")
-        large = [x for x in told["utxos"] if int(x["amount_sat"]) >= COIN_SATS // 2]
+        answer = await wallet.call("GET", "/v1/utxos?min_confs=1&max_confs=2147483647")
+        large = [x for x in answer["utxos"] if int(x["amount_sat"]) >= COIN_SATS // 2]
         if len(large) >= _LEAST_COINS:
             return False
         for _ in range(_COINS):
@@ -35,7 +35,7 @@ async def ensure(home: Path) -> bool:
     return True
 
 
-async def bake(seller: Lnd, home: Path) -> None:
+async def bake(seller: LndEndpoint, home: Path) -> None:
     """Bake the macaroon with lnd and store it for its owner only."""
     wanted = [
         dict(zip(("entity", "action"), each.split(":"), strict=True))

@@ -14,7 +14,7 @@ _SIGHASH_ALL = (1).to_bytes(4, "little")
 _MARKER_AND_FLAG = b"\x00\x01"
 
 
-class Coin(Struct, frozen=True):
+class SpendableOutput(Struct, frozen=True):
     """A spendable output."""
 
     txid: str
@@ -27,7 +27,7 @@ class Coin(Struct, frozen=True):
         return bytes.fromhex(self.txid)[::-1] + self.vout.to_bytes(4, "little")
 
 
-class Output(Struct, frozen=True):
+class ScriptOutput(Struct, frozen=True):
     """An amount and the script that locks it."""
 
     sats: int
@@ -38,8 +38,8 @@ class Output(Struct, frozen=True):
 
 
 def spend(
-    coins: Sequence[Coin],
-    outputs: Sequence[Output],
+    coins: Sequence[SpendableOutput],
+    outputs: Sequence[ScriptOutput],
     key: MiningKey,
     *,
     replaceable: bool = False,
@@ -63,7 +63,7 @@ def spend(
     )
 
 
-def virtual_size(coins: int, outputs: Sequence[Output]) -> int:
+def virtual_size(coins: int, outputs: Sequence[ScriptOutput]) -> int:
     """Return the virtual size for fees, with signatures of maximum size."""
     base = 10 + 41 * coins + sum(len(bytes(output)) for output in outputs)
     witness = 2 + coins * (1 + 1 + 73 + 1 + 35)
@@ -71,7 +71,11 @@ def virtual_size(coins: int, outputs: Sequence[Output]) -> int:
 
 
 def _digest(
-    coin: Coin, coins: Sequence[Coin], paid: bytes, script: bytes, sequence: bytes
+    coin: SpendableOutput,
+    coins: Sequence[SpendableOutput],
+    paid: bytes,
+    script: bytes,
+    sequence: bytes,
 ) -> bytes:
     """Return the digest that one input signs (BIP 143)."""
     return _twice(

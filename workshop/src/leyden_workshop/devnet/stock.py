@@ -15,7 +15,7 @@ from leyden.channels.rules.pricing import LEASES
 from leyden.errors import Away, Refused, SetupError
 from leyden_workshop.devnet import access, actions, trader, wallet
 from leyden_workshop.devnet.following import wait_until_synced
-from leyden_workshop.devnet.trader import Account
+from leyden_workshop.devnet.trader import TraderAccount
 
 # After so many blocks every account and every channel counts as confirmed.
 DEEP_ENOUGH = 6
@@ -84,26 +84,26 @@ async def ensure_provider(home: Path) -> bool:
         if await _find_account(home, await pool.accounts(), _PROVIDER_LEAST_SATS):
             return False
     # Its lnd is the treasury's, which is given coins once.
-    most = PROVIDER_SATS + 1_000_000
-    await ensure_coins(home, "treasury", 2 * most, least=most)
+    limit = PROVIDER_SATS + 1_000_000
+    await ensure_coins(home, "treasury", 2 * limit, least=limit)
     return await ensure_account(
         home, "provider", PROVIDER_SATS, available=_PROVIDER_LEAST_SATS
     )
 
 
-async def ensure_asks(home: Path, told: Mapping[str, Any]) -> int:
+async def ensure_asks(home: Path, book: Mapping[str, Any]) -> int:
     """Ensure asks for every lease duration; return the number added.
 
-    `told` is the auctioneer's own status.
+    `book` is the auctioneer's own status.
     """
-    lacking = missing_leases(told["orders"])
+    lacking = missing_leases(book["orders"])
     if not lacking:
         return 0
     network = access.load(home)
     # An account is paid out of coins that come out of thin air.
-    most = 1_000_000_000
-    await ensure_coins(home, "asker", 5 * most, least=most + 1_000_000)
-    await ensure_account(home, "asker-pool", most, available=_ASK_TAKES_SATS)
+    limit = 1_000_000_000
+    await ensure_coins(home, "asker", 5 * limit, least=limit + 1_000_000)
+    await ensure_account(home, "asker-pool", limit, available=_ASK_TAKES_SATS)
     added = 0
     async with trader.connect(network.pools["asker-pool"]) as pool:
         for blocks in lacking:
@@ -117,11 +117,13 @@ async def ensure_asks(home: Path, told: Mapping[str, Any]) -> int:
 
 def missing_leases(orders: Iterable[Mapping[str, Any]]) -> list[int]:
     """Return the lease durations with too few asks among these orders."""
-    asked = dict.fromkeys(LEASES, 0)
+    wanted_by_lease = dict.fromkeys(LEASES, 0)
     for order in orders:
         if order["side"] == "ask":
-            asked[order["duration"]] = asked.get(order["duration"], 0) + order["sats"]
-    return [blocks for blocks in LEASES if asked[blocks] < _LEAST_ASKED_SATS]
+            wanted_by_lease[order["duration"]] = (
+                wanted_by_lease.get(order["duration"], 0) + order["sats"]
+            )
+    return [blocks for blocks in LEASES if wanted_by_lease[blocks] < _LEAST_ASKED_SATS]
 
 
 async def ensure_channels(home: Path, *, sats: int, least: int) -> list[str]:
@@ -168,8 +170,8 @@ def _can_pay(channels: Iterable[Mapping[str, Any]], key: str, sats: int) -> bool
 
 
 async def _find_account(
-    home: Path, accounts: Iterable[Account], sats: int
-) -> Account | None:
+    home: Path, accounts: Iterable[TraderAccount], sats: int
+) -> TraderAccount | None:
     """Return an account that new orders can be placed with, or None."""
     status = await actions.height(home)
     return next(

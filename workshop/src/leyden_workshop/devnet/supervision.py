@@ -19,7 +19,7 @@ _LOG_BYTES = 10 << 20
 _LOOK_AT_LOGS_S = 60.0
 
 
-class Keeper(daemons.Keeper):
+class SupervisingKeeper(daemons.Keeper):
     """Supervises one daemon; a running one is found, not started twice."""
 
     def __init__(
@@ -52,10 +52,10 @@ class Keeper(daemons.Keeper):
 
     def cap_log(self) -> None:
         """Truncate the daemon's output file to its maximum size."""
-        processes.cap(output(self.daemon.folder), most_bytes=_LOG_BYTES)
+        processes.cap(output(self.daemon.folder), max_bytes=_LOG_BYTES)
 
 
-async def bring_up(keeper: Keeper, say: Callable[[str], None]) -> None:
+async def bring_up(keeper: SupervisingKeeper, say: Callable[[str], None]) -> None:
     """Start a daemon if needed; report whether it was running, and the time."""
     began = time.monotonic()
     found = keeper.running()
@@ -64,7 +64,9 @@ async def bring_up(keeper: Keeper, say: Callable[[str], None]) -> None:
     say(f"{keeper.daemon.name} {how} ({time.monotonic() - began:.1f} s)")
 
 
-async def bring_all_up(keepers: Sequence[Keeper], say: Callable[[str], None]) -> None:
+async def bring_all_up(
+    keepers: Sequence[SupervisingKeeper], say: Callable[[str], None]
+) -> None:
     """Start independent daemons in parallel; stop at the first failure."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -74,7 +76,7 @@ async def bring_all_up(keepers: Sequence[Keeper], say: Callable[[str], None]) ->
         raise troubles.exceptions[0] from None
 
 
-async def keep_logs_small(keepers: Sequence[Keeper]) -> None:
+async def keep_logs_small(keepers: Sequence[SupervisingKeeper]) -> None:
     """Truncate daemons' output files regularly, until cancelled."""
     while True:
         for keeper in keepers:

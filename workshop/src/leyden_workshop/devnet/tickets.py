@@ -10,7 +10,7 @@ from leyden_workshop.devnet import access
 _SHOWN = 50
 
 
-async def list_tickets(network: access.Access) -> list[dict[str, Any]]:
+async def list_tickets(network: access.ChainAccess) -> list[dict[str, Any]]:
     """List each poold's tickets, waiting ones first; none if it is down.
 
     poold has no order of tickets: they come by id, and ids are random.
@@ -18,7 +18,7 @@ async def list_tickets(network: access.Access) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name, reached in network.pools.items():
         try:
-            told = await poold.tickets(reached)
+            listed = await poold.tickets(reached)
         except LeydenError:
             continue
         rows += [
@@ -28,7 +28,7 @@ async def list_tickets(network: access.Access) -> list[dict[str, Any]]:
                 "sats": each.offer_capacity,
                 "state": each.state,
             }
-            for each in sorted(told, key=_is_over)[:_SHOWN]
+            for each in sorted(listed, key=_is_over)[:_SHOWN]
         ]
     return rows
 

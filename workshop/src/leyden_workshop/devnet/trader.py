@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from leyden.customer.claim import rest
 from leyden.errors import Refused
-from leyden.nodes.lnd.connection import Connection
+from leyden.nodes.lnd.connection import LndConnection
 from leyden.values import Struct
 from leyden_workshop.devnet.access import Pool
 
@@ -15,12 +15,12 @@ UNIT_SATS = 100_000
 # What poold's own command line sends today.
 _ORDER_VERSION = 5
 # In the wild this is what a batch may cost at the most; ours costs 500.
-_MOST_FEE_RATE = "5000"
+_MAX_FEE_RATE = "5000"
 _FUNDING_FEE_RATE = "500"
 _ALIVE = frozenset({"PENDING_OPEN", "PENDING_UPDATE", "PENDING_BATCH", "OPEN"})
 
 
-class Account(Struct, frozen=True, kw_only=True):
+class TraderAccount(Struct, frozen=True, kw_only=True):
     """Money under joint control of poold and the auctioneer."""
 
     key: str  # hex
@@ -49,27 +49,27 @@ class Account(Struct, frozen=True, kw_only=True):
 class Trader:
     """A client for one poold."""
 
-    def __init__(self, poold: Connection) -> None:
+    def __init__(self, poold: LndConnection) -> None:
         self._poold = poold
 
-    async def accounts(self) -> list[Account]:
+    async def accounts(self) -> list[TraderAccount]:
         """List poold's accounts; raise Refused while the auctioneer is down."""
         answer = await self._poold.call("GET", "/v1/pool/accounts")
-        return [Account.from_json(fields) for fields in answer["accounts"]]
+        return [TraderAccount.from_json(fields) for fields in answer["accounts"]]
 
-    async def open_account(self, sats: int, *, blocks: int) -> Account:
+    async def open_account(self, sats: int, *, blocks: int) -> TraderAccount:
         """Open an account with lnd's coins; mined blocks make it OPEN."""
         wish = {
             "account_value": str(sats),
             "relative_height": blocks,
             "fee_rate_sat_per_kw": _FUNDING_FEE_RATE,
         }
-        return Account.from_json(
+        return TraderAccount.from_json(
             await self._poold.call("POST", "/v1/pool/accounts", wish)
         )
 
     async def ask(
-        self, account: Account, sats: int, *, rate_fixed: int, blocks: int
+        self, account: TraderAccount, sats: int, *, rate_fixed: int, blocks: int
     ) -> None:
         """Submit an ask for channels of up to `sats`, for `blocks` blocks."""
         await self._submit(
@@ -86,7 +86,7 @@ class Trader:
         )
 
     async def offer(
-        self, account: Account, sats: int, *, rate_fixed: int, blocks: int
+        self, account: TraderAccount, sats: int, *, rate_fixed: int, blocks: int
     ) -> str:
         """Create a ticket for a channel; the bid follows its registration."""
         bid = {
@@ -122,12 +122,12 @@ class Trader:
             raise Refused(str(invalid["fail_string"]))
 
 
-def _details(account: Account, sats: int, rate_fixed: int) -> dict[str, object]:
+def _details(account: TraderAccount, sats: int, rate_fixed: int) -> dict[str, object]:
     return {
         "trader_key": base64.b64encode(bytes.fromhex(account.key)).decode(),
         "amt": str(sats),
         "rate_fixed": rate_fixed,
-        "max_batch_fee_rate_sat_per_kw": _MOST_FEE_RATE,
+        "max_batch_fee_rate_sat_per_kw": _MAX_FEE_RATE,
     }
 
 

@@ -59,7 +59,7 @@ async def tick(home: Path) -> dict[str, Any]:
 async def asks(home: Path) -> list[dict[str, Any]]:
     """List the asks in the auction."""
     _, auction = _market(home)
-    told = await auctioneer.status(auction)
+    book = await auctioneer.status(auction)
     return [
         {
             "lease_duration_blocks": order["duration"],
@@ -69,12 +69,12 @@ async def asks(home: Path) -> list[dict[str, Any]]:
                 order["rate"] * order["duration"] * _TO_HUNDREDTHS_OF_PERCENT, 1
             ),
         }
-        for order in told["orders"]
+        for order in book["orders"]
         if order["side"] == "ask"
     ]
 
 
-def _market(home: Path) -> tuple[access.Access, access.Auctioneer]:
+def _market(home: Path) -> tuple[access.ChainAccess, access.AuctioneerAccess]:
     network = access.load(home)
     if network.auctioneer is None:
         raise SetupError(

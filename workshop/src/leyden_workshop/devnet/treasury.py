@@ -4,7 +4,7 @@ from pathlib import Path
 
 from leyden.base.files import write_private
 from leyden.channels.payments.treasury import PERMISSIONS
-from leyden_workshop.devnet.access import Lnd
+from leyden_workshop.devnet.access import LndEndpoint
 from leyden_workshop.devnet.wallet import opened
 
 
@@ -13,7 +13,7 @@ def macaroon(home: Path) -> Path:
     return home / "treasury.macaroon"
 
 
-async def bake(treasury: Lnd, home: Path) -> None:
+async def bake(treasury: LndEndpoint, home: Path) -> None:
     """Bake the macaroon with lnd and store it for its owner only.
 
     Baking it again at each start does no harm.

@@ -8,8 +8,8 @@ from typing import Any
 
 from leyden.customer.claim import rest
 from leyden.errors import Away, Refused
-from leyden.nodes.lnd.connection import Connection
-from leyden_workshop.devnet.access import Lnd
+from leyden.nodes.lnd.connection import LndConnection
+from leyden_workshop.devnet.access import LndEndpoint
 
 _PAYS_WITHIN_S = 60
 
@@ -17,7 +17,7 @@ _PAYS_WITHIN_S = 60
 class Wallet:
     """A client for one lnd and its wallet."""
 
-    def __init__(self, lnd: Connection) -> None:
+    def __init__(self, lnd: LndConnection) -> None:
         self._lnd = lnd
 
     async def state(self) -> str:
@@ -105,8 +105,8 @@ class Wallet:
         last: dict[str, Any] = {}
         try:
             async with asyncio.timeout(2 * _PAYS_WITHIN_S):
-                async for told in self._lnd.stream("POST", "/v2/router/send", wish):
-                    last = told
+                async for payment in self._lnd.stream("POST", "/v2/router/send", wish):
+                    last = payment
         except TimeoutError:
             raise Away("lnd does not report the payment's result") from None
         return last
@@ -131,7 +131,7 @@ class Wallet:
 
 
 @asynccontextmanager
-async def opened(access: Lnd) -> AsyncIterator[Wallet]:
+async def opened(access: LndEndpoint) -> AsyncIterator[Wallet]:
     """Yield a client for this wallet, whose lnd need not be up yet."""
     async with rest.opened("lnd", access) as lnd:
         yield Wallet(lnd)

@@ -8,14 +8,14 @@ from leyden_workshop.devnet import first_run
 
 
 def message(
-    given: Settings, kept: dict[str, Any], seconds: float, *, opens: str
+    given: Settings, account: dict[str, Any], seconds: float, *, opens: str
 ) -> str:
     """Return that message; every command in it can be pasted as it stands.
 
     `opens` says when the market opens; "" without a market.
     """
     leyden = "leyden" if shutil.which("leyden") else "./leyden"
-    login = kept["dashboard_login"]
+    login = account["dashboard_login"]
     play, plays = (
         ("scenario first-channel", "buy a channel")
         if given.devnet_market

@@ -11,11 +11,11 @@ from leyden.base.settings import Settings, private_chain
 from leyden.base.settings.fields import PRIVATE_PEER_PORTS
 from leyden.nodes.certificates.self_signed import ensure_certificate, heal_certificate
 from leyden_workshop.devnet import access, first_run, seller
-from leyden_workshop.devnet.places import AuctionPorts, Ports
+from leyden_workshop.devnet.layout import AuctionPorts, DaemonPorts
 from leyden_workshop.devnet.treasury import macaroon
 
 
-def wired(given: Settings, chain: access.Access) -> Settings:
+def wired(given: Settings, chain: access.ChainAccess) -> Settings:
     """Return the settings with the private chain; write them down for commands."""
     running = with_chain(given, chain)
     auctioneer = chain.auctioneer.address if chain.auctioneer else ""
@@ -23,13 +23,13 @@ def wired(given: Settings, chain: access.Access) -> Settings:
     return running
 
 
-def ports(given: Settings) -> Ports:
+def ports(given: Settings) -> DaemonPorts:
     """Return the chain's ports, and the market's if it is enabled."""
     traders = {
         each.name: getattr(given, f"devnet_{each.name}_port")
         for each in values.fields(AuctionPorts)
     }
-    return Ports(
+    return DaemonPorts(
         btcd=given.devnet_btcd_port,
         treasury_peer=given.devnet_treasury_peer_port,
         treasury_grpc=given.devnet_treasury_grpc_port,
@@ -38,7 +38,7 @@ def ports(given: Settings) -> Ports:
     )
 
 
-def with_chain(given: Settings, chain: access.Access) -> Settings:
+def with_chain(given: Settings, chain: access.ChainAccess) -> Settings:
     """Return the settings with the private chain as testnet."""
     certificate = Path(chain.btcd.certificate)
     heal_certificate(certificate, certificate.with_suffix(".key"))
@@ -72,7 +72,7 @@ def with_chain(given: Settings, chain: access.Access) -> Settings:
     )
 
 
-def _seller_settings(given: Settings, chain: access.Access) -> dict[str, Any]:
+def _seller_settings(given: Settings, chain: access.ChainAccess) -> dict[str, Any]:
     """Return the settings for direct channels; the seller may be down."""
     if (lnd := chain.lnds.get("seller")) is None:
         return {}
@@ -88,7 +88,7 @@ def _seller_settings(given: Settings, chain: access.Access) -> dict[str, Any]:
 
 
 def _cluster_settings(
-    given: Settings, cluster: access.Cluster | None
+    given: Settings, cluster: access.ClusterAccess | None
 ) -> dict[str, str]:
     """Return the settings for nodes in pods."""
     if cluster is None:
@@ -107,7 +107,7 @@ def _cluster_settings(
     }
 
 
-def _market_settings(chain: access.Access) -> dict[str, str]:
+def _market_settings(chain: access.ChainAccess) -> dict[str, str]:
     """Return the settings for buying channels; the provider may be down."""
     own = ", own" if "seller" in chain.lnds else ""
     if (provider := chain.pools.get("provider")) is None:

@@ -143,7 +143,7 @@ def print_logs(
             print("".join(deque(file, lines)), end="")
 
 
-def word(found: processes.Identity | None) -> str:
+def word(found: processes.ProcessIdentity | None) -> str:
     """Return whether a program runs, in words."""
     return "not running" if found is None else f"running as {found.pid}"
 
@@ -178,7 +178,7 @@ def health(base_url: str, root: Path | None = None) -> str:
         return "not running"
 
 
-def _nodes(given: Settings) -> Iterator[processes.Identity]:
+def _nodes(given: Settings) -> Iterator[processes.ProcessIdentity]:
     for path in sorted((given.home_path / "nodes").glob("*/claim")):
         if (found := processes.holder(path)) is not None:
             yield found

@@ -24,9 +24,9 @@ def serve() -> None:
     alone = given.database.startswith("sqlite:")
     if alone:
         with only_one(given):
-            uvloop.run(until_told(given, api=True, loops=True))
+            uvloop.run(until_stopped(given, api=True, loops=True))
     else:
-        uvloop.run(until_told(given, api=True, loops=False))
+        uvloop.run(until_stopped(given, api=True, loops=False))
 
 
 def worker() -> None:
@@ -36,7 +36,7 @@ def worker() -> None:
         raise click.UsageError(
             "on SQLite, `leyden serve` also does the work of `leyden worker`"
         )
-    uvloop.run(until_told(given, api=False, loops=True))
+    uvloop.run(until_stopped(given, api=False, loops=True))
 
 
 def gateway(prepare: Path | None) -> None:
@@ -52,22 +52,22 @@ def gateway(prepare: Path | None) -> None:
 async def _gate(given: Settings) -> None:
     envoy = gateways.far_envoy(given)
     keeping = asyncio.create_task(envoy.run(), name="gateway")
-    told = _stop_event()
-    await told.wait()
+    stop = _stop_event()
+    await stop.wait()
     keeping.cancel()
     await asyncio.gather(keeping, return_exceptions=True)
 
 
-async def until_told(given: Settings, *, api: bool, loops: bool) -> None:
+async def until_stopped(given: Settings, *, api: bool, loops: bool) -> None:
     """Run until SIGTERM or SIGINT; a second signal skips the grace period."""
     garbage.freeze()
-    told, loop = _stop_event(), asyncio.get_running_loop()
+    stop, loop = _stop_event(), asyncio.get_running_loop()
     async with running(given, api=api, loops=loops):
         if api:
             log.info(
                 "answering", extra={"host": given.api_host, "port": given.api_port}
             )
-        await told.wait()
+        await stop.wait()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
         log.info("stopping")
@@ -75,11 +75,11 @@ async def until_told(given: Settings, *, api: bool, loops: bool) -> None:
 
 def _stop_event() -> asyncio.Event:
     """Return an event that SIGTERM and SIGINT set."""
-    told = asyncio.Event()
+    stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.set)
-    return told
+        loop.add_signal_handler(number, stop.set)
+    return stop
 
 
 def _configured() -> Settings:

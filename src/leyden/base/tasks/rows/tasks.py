@@ -18,13 +18,13 @@ from leyden.values import Struct
 sql = SqlFile(__file__)
 
 
-class Claim(Struct, frozen=True, kw_only=True):
+class TaskClaim(Struct, frozen=True, kw_only=True):
     """A claimed task, with its fence."""
 
     kind: str
     key: str
     fence: int
-    asked: int
+    times_queued: int
     attempts: int  # this one included
     due: datetime
 
@@ -64,10 +64,10 @@ class Tasks:
         *,
         now: datetime,
         until: datetime,
-        most: int,
+        limit: int,
         holder: str = "",
         watch: str = "",
-    ) -> list[Claim]:
+    ) -> list[TaskClaim]:
         """Claim due tasks without a valid claim, the most overdue first.
 
         With `holder`, only for a process that the nodes' home has registered; with
@@ -79,7 +79,7 @@ class Tasks:
                 kind=kind,
                 now=to_us(now),
                 until=to_us(until),
-                most=most,
+                limit=limit,
                 holder=holder,
                 watch=watch,
             )
@@ -94,12 +94,12 @@ class Tasks:
         """Return whether a task is waiting or running."""
         return bool(await self._run(sql.find, kind=kind, key=key))
 
-    async def check_held(self, claim: Claim) -> None:
+    async def check_held(self, claim: TaskClaim) -> None:
         """Raise Lost if another process has claimed the task, without locking it."""
         if not await self._run(sql.held, **claim.held):
             raise Lost(f"{claim.kind} {claim.key}: another process has claimed it")
 
-    async def lock(self, claim: Claim) -> None:
+    async def lock(self, claim: TaskClaim) -> None:
         """Lock the task until the commit; raise Lost if another process has claimed it.
 
         Call this last: other transactions lock the subject of a task first, and then
@@ -108,51 +108,55 @@ class Tasks:
         if not await self._run(sql.lock, **claim.held):
             raise Lost(f"{claim.kind} {claim.key}: another process has claimed it")
 
-    async def end(self, claim: Claim) -> None:
+    async def end(self, claim: TaskClaim) -> None:
         """Complete the task; if it was queued again meanwhile, it runs again."""
-        if not await self._run.many(sql.end, [{**claim.held, "asked": claim.asked}]):
-            await self._run(sql.free, **claim.held)
+        if not await self._run.many(
+            sql.end, [{**claim.held, "asked": claim.times_queued}]
+        ):
+            await self._run(sql.release, **claim.held)
             self._run.wake(claim.kind)
 
-    async def end_all(self, claims: Sequence[Claim]) -> None:
+    async def end_all(self, claims: Sequence[TaskClaim]) -> None:
         """Complete these tasks; raise Stale if one is lost or queued again."""
         # Always in the order of their keys, so that there are no deadlocks.
         ordered = sorted(claims, key=lambda claim: claim.key)
         ended = await self._run.many(
-            sql.end, [{**each.held, "asked": each.asked} for each in ordered]
+            sql.end, [{**each.held, "asked": each.times_queued} for each in ordered]
         )
         if ended != len(claims):
             raise Stale(
                 "one of these tasks was claimed by another process, or requeued"
             )
 
-    async def reschedule(self, claim: Claim, *, due: datetime, attempts: int) -> None:
+    async def reschedule(
+        self, claim: TaskClaim, *, due: datetime, attempts: int
+    ) -> None:
         """Reschedule the task; run it at once if it was queued meanwhile."""
         if not await self._run(
             sql.reschedule,
             **claim.held,
-            asked=claim.asked,
+            asked=claim.times_queued,
             due=to_us(due),
             attempts=attempts,
         ):
             raise Stale(f"{claim.kind} {claim.key}: another process has claimed it")
         self._run.wake(claim.kind)
 
-    async def free_all(self) -> None:
+    async def release_all(self) -> None:
         """End all claims at the start of a single-process installation.
 
         The previous process has ended, so its claims need not expire first.
         """
-        await self._run(sql.free_all)
+        await self._run(sql.release_all)
 
     async def extend(
         self,
         kind: str,
-        claims: Collection[Claim],
+        claims: Collection[TaskClaim],
         *,
         until: datetime,
         continuous: bool = False,
-    ) -> list[Claim]:
+    ) -> list[TaskClaim]:
         """Extend claims on tasks of a kind; return those that are still ours."""
         rows = await self._run(
             sql.extend,
@@ -166,17 +170,17 @@ class Tasks:
         return [claim for claim in claims if (claim.key, claim.fence) in held]
 
 
-def _claims(rows: Sequence[Row]) -> list[Claim]:
+def _claims(rows: Sequence[Row]) -> list[TaskClaim]:
     dues = {row[-1]: from_us(row[-1]) for row in rows}  # most have the same time
     claims = [
-        Claim(
+        TaskClaim(
             kind=kind,
             key=key,
             fence=fence,
-            asked=asked,
+            times_queued=times_queued,
             attempts=attempts,
             due=dues[due],
         )
-        for kind, key, fence, asked, attempts, due in rows
+        for kind, key, fence, times_queued, attempts, due in rows
     ]
     return sorted(claims, key=lambda claim: claim.due)

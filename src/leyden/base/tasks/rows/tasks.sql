@@ -40,7 +40,7 @@ WITH free AS MATERIALIZED (
             )
         )
     ORDER BY due
-    LIMIT :most
+    LIMIT :limit
     /* FOR UPDATE SKIP LOCKED */
 )
 UPDATE task
@@ -89,14 +89,14 @@ WHERE kind = :kind
     AND fence = :fence
     AND asked = :asked;
 
--- name: free
+-- name: release
 UPDATE task
 SET lease = 0, attempts = 0, holder = ''
 WHERE kind = :kind
     AND key = :key
     AND fence = :fence;
 
--- name: free_all
+-- name: release_all
 UPDATE task
 SET lease = 0, holder = ''
 WHERE lease > 0;

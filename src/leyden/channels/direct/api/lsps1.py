@@ -32,7 +32,7 @@ from leyden.channels.direct.lsps1.rpc import fault_of
 from leyden.channels.direct.lsps1.server import Lsps1
 from leyden.channels.direct.rules import lsps1
 from leyden.channels.direct.rules.lsps1 import Fault, Transport
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.errors import LeydenError, MethodNotAllowed, NotFound
 
 PREFIX: Final = "/lsps1/"
@@ -46,10 +46,10 @@ log = logging.getLogger(__name__)
 class Lsps1OverHttp:
     """ASGI application for anybody who wants a channel."""
 
-    def __init__(self, shop: Shop) -> None:
-        assert shop.rules.lsps1 is not None  # noqa: S101  who makes it has looked
-        self._lsps1 = Lsps1(shop)
-        self._requests = RateLimit(shop.rules.lsps1.messages_per_minute)
+    def __init__(self, channels: ChannelServices) -> None:
+        assert channels.rules.lsps1 is not None  # noqa: S101  who makes it has looked
+        self._lsps1 = Lsps1(channels)
+        self._requests = RateLimit(channels.rules.lsps1.messages_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -76,8 +76,8 @@ class Lsps1OverHttp:
         method = _METHODS.get(path.removeprefix(base)) if base else None
         if method is None:
             raise NotFound
-        asked = "GET" if scope["method"] == "HEAD" else scope["method"]
-        if asked != method:
+        verb = "GET" if scope["method"] == "HEAD" else scope["method"]
+        if verb != method:
             raise MethodNotAllowed
         address = rate_limited_as(scope)
         self._requests.take(address, at_s=time.monotonic())

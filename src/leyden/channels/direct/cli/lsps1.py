@@ -4,7 +4,7 @@ import click
 
 from leyden.base.cli.output import as_json, print_fields, print_json
 from leyden.base.platform import Platform
-from leyden.channels.cli.running import on_shop
+from leyden.channels.cli.running import on_channels
 from leyden.channels.direct.lsps1 import state
 from leyden.channels.direct.lsps1.state import Lsps1State
 from leyden.errors import SetupError
@@ -21,12 +21,12 @@ def lsps1(*, as_json: bool) -> None:
     """
 
     async def looked(platform: Platform) -> Lsps1State:
-        shop = platform.shop
-        if shop is None or shop.rules.lsps1 is None:
+        channels = platform.channels
+        if channels is None or channels.rules.lsps1 is None:
             raise SetupError(state.OFF)
-        return await state.read(shop, shop.rules.lsps1)
+        return await state.read(channels, channels.rules.lsps1)
 
-    found = asdict(on_shop(looked))
+    found = asdict(on_channels(looked))
     if as_json:
         print_json(found)
         return

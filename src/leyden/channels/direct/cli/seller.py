@@ -4,10 +4,10 @@ import click
 
 from leyden.base.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.base.platform import Platform
-from leyden.channels.cli.running import on_shop
+from leyden.channels.cli.running import on_channels
 from leyden.channels.direct import lease_watch, seller_balance
 from leyden.channels.direct.seller_balance import SellerBalance, Unconfirmed
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.errors import SetupError
 from leyden.values import Struct, asdict
 
@@ -35,18 +35,18 @@ def seller(*, address: bool, ended: bool, as_json: bool) -> None:
         return
 
     async def looked(platform: Platform) -> _Looked:
-        shop = _shop(platform)
-        found = await seller_balance.read(shop)
+        channels = _channels(platform)
+        found = await seller_balance.read(channels)
         return _Looked(
             balance=found,
-            alarm=seller_balance.alarm(found, low=shop.rules.seller_low),
-            address=await seller_balance.address(shop) if address else "",
-            denied=await seller_balance.denied(shop),
-            unreachable=await seller_balance.unreachable(shop),
-            fundings=await seller_balance.unconfirmed(shop, height=found.height),
+            alarm=seller_balance.alarm(found, low=channels.rules.seller_low),
+            address=await seller_balance.address(channels) if address else "",
+            denied=await seller_balance.denied(channels),
+            unreachable=await seller_balance.unreachable(channels),
+            fundings=await seller_balance.unconfirmed(channels, height=found.height),
         )
 
-    found = on_shop(looked)
+    found = on_channels(looked)
     shown = asdict(found.balance)
     if found.address:
         shown["address"] = found.address
@@ -72,7 +72,7 @@ def seller(*, address: bool, ended: bool, as_json: bool) -> None:
 
 
 def _print_ended(*, as_json: bool) -> None:
-    found = on_shop(lambda platform: lease_watch.ended(_shop(platform)))
+    found = on_channels(lambda platform: lease_watch.ended(_channels(platform)))
     rows = [
         {"order_id": each.order_id, "channel_point": each.point, "ended_at": each.ends}
         for each in found
@@ -94,10 +94,10 @@ class _Looked(Struct, frozen=True, kw_only=True):
     fundings: list[Unconfirmed]
 
 
-def _shop(platform: Platform) -> Shop:
-    if platform.shop is None or platform.shop.seller is None:
+def _channels(platform: Platform) -> ChannelServices:
+    if platform.channels is None or platform.channels.seller is None:
         raise SetupError(
             "seller_host: not set, so no direct channels are sold; see "
             "docs/direct-channels.md"
         )
-    return platform.shop
+    return platform.channels

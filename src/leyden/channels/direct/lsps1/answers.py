@@ -7,18 +7,18 @@ from leyden.base.database.stores import Stores
 from leyden.base.rules.times import to_iso
 from leyden.channels import leased_channels
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
-from leyden.channels.rules.orders import ENDED, Order, Status
+from leyden.channels.rules.orders import ENDED, Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
 
-_STATES: Final[Mapping[Status, str]] = {
-    Status.WAITING_PAYMENT: "CREATED",
-    Status.CREATING: "CREATED",
-    Status.CREATED: "CREATED",
-    Status.SUBMITTED: "CREATED",
-    Status.FILLED: "COMPLETED",
-    Status.EXPIRED: "FAILED",
-    Status.FAILED: "FAILED",
-    Status.CANCELLED: "FAILED",
+_STATES: Final[Mapping[OrderStatus, str]] = {
+    OrderStatus.WAITING_PAYMENT: "CREATED",
+    OrderStatus.CREATING: "CREATED",
+    OrderStatus.CREATED: "CREATED",
+    OrderStatus.SUBMITTED: "CREATED",
+    OrderStatus.FILLED: "COMPLETED",
+    OrderStatus.EXPIRED: "FAILED",
+    OrderStatus.FAILED: "FAILED",
+    OrderStatus.CANCELLED: "FAILED",
 }
 _EXPECTED, _HELD, _REFUNDED = "EXPECT_PAYMENT", "HOLD", "REFUNDED"
 _PAID: Final[Mapping[InvoiceState, str]] = {
@@ -29,7 +29,7 @@ _PAID: Final[Mapping[InvoiceState, str]] = {
 
 
 async def show(
-    rows: Stores, order: Order, kept: Lsps1Order, *, hides_hold: bool = False
+    rows: Stores, order: Order, details: Lsps1Order, *, hides_hold: bool = False
 ) -> dict[str, Any]:
     """Return the result of `create_order` and `get_order`.
 
@@ -44,10 +44,10 @@ async def show(
         "order_id": order.id,
         "lsp_balance_sat": str(channel.capacity),
         "client_balance_sat": "0",
-        "required_channel_confirmations": kept.confirmations,
-        "funding_confirms_within_blocks": kept.within_blocks,
+        "required_channel_confirmations": details.confirmations,
+        "funding_confirms_within_blocks": details.within_blocks,
         "channel_expiry_blocks": channel.lease_duration_blocks,
-        "token": kept.token,
+        "token": details.token,
         "announce_channel": channel.announce,
         "created_at": to_iso(order.created),
         "order_state": _STATES[order.status],

@@ -15,7 +15,12 @@ from leyden.channels.direct import reservations
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
 from leyden.channels.direct.rules.lsps1 import Transport
 from leyden.channels.rules.orders import Order
-from leyden.channels.shop import Lsps1Settings, Reserve, Shop, ShopSettings
+from leyden.channels.services import (
+    ChannelServices,
+    ChannelSettings,
+    Lsps1Settings,
+    Reserve,
+)
 from leyden.errors import TooMany
 from leyden.values import Struct
 
@@ -31,7 +36,7 @@ class Orderer(Struct, frozen=True, kw_only=True):
 
 
 async def check_orders(
-    rows: Stores, rules: ShopSettings, who: Orderer, capacity: int, *, counted: bool
+    rows: Stores, rules: ChannelSettings, who: Orderer, capacity: int, *, counted: bool
 ) -> None:
     """Raise TooMany if the node or the address has reached its limit of unpaid orders.
 
@@ -63,24 +68,28 @@ async def check_orders(
 
 
 async def prepare(
-    shop: Shop, rules: Lsps1Settings, who: Orderer, details: Lsps1Order, order: Order
+    channels: ChannelServices,
+    rules: Lsps1Settings,
+    who: Orderer,
+    details: Lsps1Order,
+    order: Order,
 ) -> Reserve:
     """Check the limits and choose coins; raise SoldOut if there are none.
 
     The order reserves none of them until it is paid.
     """
-    reader, capacity = shop.database.reader, order.quote.channel.capacity
-    await check_orders(reader, shop.rules, who, capacity, counted=False)
-    found = await reservations.prepare(shop, "", order.quote, now=order.created)
+    reader, capacity = channels.database.reader, order.quote.channel.capacity
+    await check_orders(reader, channels.rules, who, capacity, counted=False)
+    found = await reservations.prepare(channels, "", order.quote, now=order.created)
     await reservations.check_coins(reader, rules, found.coins)
 
     async def reserve(tx: Stores, order: Order) -> None:
         """Store what only such an order has, and check the limits once more."""
         now = order.created
-        await reservations.reserve(tx, shop, order, found, whose="", now=now)
+        await reservations.reserve(tx, channels, order, found, whose="", now=now)
         await tx.lsps1_orders.add(details)
         # The seller's row is locked now, so counts can't change meanwhile.
-        await check_orders(tx, shop.rules, who, capacity, counted=True)
+        await check_orders(tx, channels.rules, who, capacity, counted=True)
         await reservations.check_coins(tx, rules, found.coins)
 
     return reserve

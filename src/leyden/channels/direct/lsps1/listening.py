@@ -15,8 +15,8 @@ from leyden.base.http.limits import RateLimit
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.channels.direct.lsps1.rpc import Rpc
 from leyden.channels.direct.lsps1.server import Lsps1
-from leyden.channels.direct.messages import Message, Messages
-from leyden.channels.shop import Shop
+from leyden.channels.direct.messages import Messages, PeerMessage
+from leyden.channels.services import ChannelServices
 from leyden.errors import Away, LeydenError, TooMany
 
 log = logging.getLogger(__name__)
@@ -26,16 +26,16 @@ _AT_ONCE: Final = 64
 _AT_ONCE_OF_PEER: Final = 8
 
 
-async def listen(shop: Shop, due: ClaimedTask) -> None:
+async def listen(channels: ChannelServices, due: ClaimedTask) -> None:
     """Respond to messages as long as the task is ours."""
-    if shop.messages is None or shop.rules.lsps1 is None:
+    if channels.messages is None or channels.rules.lsps1 is None:
         return
-    answering = _Answering(shop, shop.messages, due)
+    answering = _Answering(channels, channels.messages, due)
     logged = ""
     async with asyncio.TaskGroup() as group:
         while True:
             try:
-                async with aclosing(shop.messages.listen()) as messages:
+                async with aclosing(channels.messages.listen()) as messages:
                     async for message in messages:
                         logged = ""
                         answering.take(message, group)
@@ -49,15 +49,17 @@ async def listen(shop: Shop, due: ClaimedTask) -> None:
 class _Answering:
     """Responses in progress, with limits in total and for each peer."""
 
-    def __init__(self, shop: Shop, messages: Messages, due: ClaimedTask) -> None:
-        assert shop.rules.lsps1 is not None  # noqa: S101  the caller has checked
-        self._rpc = Rpc(Lsps1(shop))
+    def __init__(
+        self, channels: ChannelServices, messages: Messages, due: ClaimedTask
+    ) -> None:
+        assert channels.rules.lsps1 is not None  # noqa: S101  the caller has checked
+        self._rpc = Rpc(Lsps1(channels))
         self._messages = messages
         self._due = due
-        self._limit = RateLimit(shop.rules.lsps1.messages_per_minute)
+        self._limit = RateLimit(channels.rules.lsps1.messages_per_minute)
         self._of_peer: Counter[str] = Counter()
 
-    def take(self, message: Message, group: asyncio.TaskGroup) -> None:
+    def take(self, message: PeerMessage, group: asyncio.TaskGroup) -> None:
         """Start to respond, or drop a message over the limits: its sender retries."""
         peer = message.peer
         if self._of_peer.total() >= _AT_ONCE or self._of_peer[peer] >= _AT_ONCE_OF_PEER:
@@ -69,7 +71,7 @@ class _Answering:
         self._of_peer[peer] += 1
         group.create_task(self._answer(message))
 
-    async def _answer(self, message: Message) -> None:
+    async def _answer(self, message: PeerMessage) -> None:
         peer = message.peer
         try:
             transaction = self._due.transaction

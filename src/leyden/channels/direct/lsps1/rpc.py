@@ -38,14 +38,14 @@ class Rpc:
     ) -> bytes | None:
         """Return the response to a message; None if it needs none."""
         try:
-            asked = _request(raw)
+            request = _request(raw)
         except Fault as fault:
             return _refusal(None, fault)
-        if asked is None:
+        if request is None:
             return None
-        id_ = asked["id"]
+        id_ = request["id"]
         try:
-            result = await self._result(peer, asked, transaction)
+            result = await self._result(peer, request, transaction)
         except LeydenError as error:
             return _refusal(id_, fault_of(error))
         except Exception:
@@ -54,14 +54,14 @@ class Rpc:
         return _encode({"jsonrpc": "2.0", "id": id_, "result": result})
 
     async def _result(
-        self, peer: str, asked: Mapping[str, Any], transaction: Transaction | None
+        self, peer: str, request: Mapping[str, Any], transaction: Transaction | None
     ) -> dict[str, Any]:
-        params = asked.get("params")
+        params = request.get("params")
         params = {} if params is None else params
         if not isinstance(params, dict):
             raise lsps1.invalid("params", "must be an object")
         who = Orderer(source=Transport.BOLT8, peer=peer)
-        match asked["method"]:
+        match request["method"]:
             case "lsps0.list_protocols":
                 lsps1.check_known(params, ())
                 return {"protocols": [1]}
@@ -75,7 +75,7 @@ class Rpc:
                 made = await self._lsps1.get(params.get("order_id"), who)
             case _:
                 raise Fault(lsps1.METHOD, "Method not found", {})
-        return await self._lsps1.show(*made, hides_hold=_is_ldk(asked["id"]))
+        return await self._lsps1.show(*made, hides_hold=_is_ldk(request["id"]))
 
 
 def fault_of(error: LeydenError) -> Fault:
@@ -95,27 +95,27 @@ def _request(raw: bytes) -> Mapping[str, Any] | None:
     if len(raw) > LONGEST:
         return None
     try:
-        asked = msgspec.json.decode(raw)
+        request = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Fault(lsps1.PARSE, "Parse error", {}) from None
-    if isinstance(asked, dict) and "method" not in asked:
-        if "result" in asked or "error" in asked:
+    if isinstance(request, dict) and "method" not in request:
+        if "result" in request or "error" in request:
             return None  # a response, although we sent no request
-    elif isinstance(asked, dict) and "id" not in asked:
+    elif isinstance(request, dict) and "id" not in request:
         return None  # a notification
-    if not _is_request(asked):
+    if not _is_request(request):
         raise Fault(lsps1.INVALID, "Invalid request", {})
-    found: Mapping[str, Any] = asked
+    found: Mapping[str, Any] = request
     return found
 
 
-def _is_request(asked: object) -> bool:
+def _is_request(request: object) -> bool:
     return (
-        isinstance(asked, dict)
-        and isinstance(asked.get("method"), str)
-        and isinstance(asked.get("id"), str)
-        and len(asked["id"]) <= _LONGEST_ID
-        and asked.get("jsonrpc", "2.0") == "2.0"
+        isinstance(request, dict)
+        and isinstance(request.get("method"), str)
+        and isinstance(request.get("id"), str)
+        and len(request["id"]) <= _LONGEST_ID
+        and request.get("jsonrpc", "2.0") == "2.0"
     )
 
 

@@ -23,12 +23,12 @@ from leyden.channels.direct.lsps1 import answers, limits
 from leyden.channels.direct.lsps1.limits import Orderer
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
 from leyden.channels.direct.rules import lsps1
-from leyden.channels.direct.rules.lsps1 import Offer, Transport, WantedChannel
+from leyden.channels.direct.rules.lsps1 import SaleLimits, Transport, WantedChannel
 from leyden.channels.direct.rules.openings import ZERO_CONF
 from leyden.channels.rules import pricing
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.pricing import Channel
-from leyden.channels.shop import Lsps1Settings, Shop
+from leyden.channels.services import ChannelServices, Lsps1Settings
 from leyden.errors import Conflict, Malformed, SellerAway, Stale, TooMany
 from leyden.nodes.rules import public_keys
 from leyden.values import Struct
@@ -40,14 +40,14 @@ _FRESH_S: Final = 60.0
 _TRIES: Final = 5
 _ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 _OUT_S: Final = 60
-_MOST_WAITING: Final = 64  # requests while the treasury hangs
+_MAX_WAITING: Final = 64  # requests while the treasury hangs
 _BUSY_S: Final = 5
 
 
-class _Seen(Struct, frozen=True):
+class _Cached(Struct, frozen=True):
     """The seller's state at the last check."""
 
-    offer: Offer
+    offer: SaleLimits
     uri: str
     at_s: float
 
@@ -55,12 +55,12 @@ class _Seen(Struct, frozen=True):
 class Lsps1:
     """Sells direct channels to any LSPS1 client."""
 
-    def __init__(self, shop: Shop) -> None:
-        if shop.rules.lsps1 is None:
+    def __init__(self, channels: ChannelServices) -> None:
+        if channels.rules.lsps1 is None:
             raise ValueError("this platform sells no channels over LSPS1")
-        self._shop = shop
-        self._rules: Lsps1Settings = shop.rules.lsps1
-        self._seen: _Seen | None = None
+        self._channels = channels
+        self._rules: Lsps1Settings = channels.rules.lsps1
+        self._cached: _Cached | None = None
         self._organization_id = ""
         # One after the other, so that a flood creates no invoices beyond the limits.
         self._turn = asyncio.Lock()
@@ -93,10 +93,10 @@ class Lsps1:
                 "public_key", "must be a node's public key: 66 hex digits"
             )
         try:
-            await refuse_own(self._shop, who.peer, field="public_key")
+            await refuse_own(self._channels, who.peer, field="public_key")
         except Malformed:
             raise lsps1.rejected("this node belongs to the platform itself") from None
-        transaction = transaction or self._shop.database.transaction
+        transaction = transaction or self._channels.database.transaction
         order_id = f"{uuid.uuid4()}{orders.SUFFIX}"  # a retry has the same invoice
         async with self._in_turn():
             for _ in range(_TRIES - 1):
@@ -108,7 +108,7 @@ class Lsps1:
 
     @asynccontextmanager
     async def _in_turn(self) -> AsyncIterator[None]:
-        if self._waiting >= _MOST_WAITING:
+        if self._waiting >= _MAX_WAITING:
             raise TooMany(
                 "too many orders are being placed; try again in a moment",
                 retry_after_s=_BUSY_S,
@@ -130,38 +130,38 @@ class Lsps1:
             raise lsps1.invalid("order_id", "must be an order's id")
         if not _ID.fullmatch(order_id):
             raise lsps1.not_found()
-        reader = self._shop.database.reader
-        kept = await reader.lsps1_orders.find(order_id)
-        if kept is None or kept.source is not who.source:
+        reader = self._channels.database.reader
+        details = await reader.lsps1_orders.find(order_id)
+        if details is None or details.source is not who.source:
             raise lsps1.not_found()
         order = await reader.orders.get(order_id)
         is_theirs = order.quote.channel.node_key == who.peer
         if who.source is Transport.BOLT8 and not is_theirs:
             raise lsps1.not_found()
-        return order, kept
+        return order, details
 
     async def show(
-        self, order: Order, kept: Lsps1Order, *, hides_hold: bool = False
+        self, order: Order, details: Lsps1Order, *, hides_hold: bool = False
     ) -> dict[str, Any]:
         """Return an order in the format of LSPS1."""
-        reader = self._shop.database.reader
-        return await answers.show(reader, order, kept, hides_hold=hides_hold)
+        reader = self._channels.database.reader
+        return await answers.show(reader, order, details, hides_hold=hides_hold)
 
     async def organization_id(self) -> str:
         """Return the id of the operator's organization; raise SellerAway if none."""
         if not self._organization_id:
             self._organization_id = await find_organization(
-                self._shop.database.reader, self._rules.organization
+                self._channels.database.reader, self._rules.organization
             )
         return self._organization_id
 
-    async def _refresh(self) -> _Seen:
+    async def _refresh(self) -> _Cached:
         now_s = time.monotonic()
-        if self._seen is None or now_s - self._seen.at_s > _FRESH_S:
-            wallet = await reservations.read_wallet(self._shop)
-            offer = offer_of(self._shop, zero_conf=ZERO_CONF in wallet.features)
-            self._seen = _Seen(offer, wallet.uri, now_s)
-        return self._seen
+        if self._cached is None or now_s - self._cached.at_s > _FRESH_S:
+            wallet = await reservations.read_wallet(self._channels)
+            offer = offer_of(self._channels, zero_conf=ZERO_CONF in wallet.features)
+            self._cached = _Cached(offer, wallet.uri, now_s)
+        return self._cached
 
     async def _create(
         self,
@@ -170,7 +170,7 @@ class Lsps1:
         who: Orderer,
         transaction: Transaction,
     ) -> tuple[Order, Lsps1Order]:
-        shop, rules = self._shop, self._rules
+        channels, rules = self._channels, self._rules
         details = Lsps1Order(
             order_id=order_id,
             source=who.source,
@@ -186,36 +186,36 @@ class Lsps1:
             announce=wanted.announce,
             zero_conf=not wanted.confirmations,
         )
-        now = shop.clock()
+        now = channels.clock()
         order = Order(
             id=order_id,
             organization_id=await self.organization_id(),
-            status=Status.WAITING_PAYMENT,
+            status=OrderStatus.WAITING_PAYMENT,
             created=now,
             expires=now + rules.lives,
-            quote=pricing.quote_in_full(channel, shop.rules.terms),
+            quote=pricing.quote_in_full(channel, channels.rules.terms),
         )
-        reserve = await limits.prepare(shop, rules, who, details, order)
+        reserve = await limits.prepare(channels, rules, who, details, order)
         # No address: nobody would see it, and a wallet that is restored from its seed
         # finds only so many unused ones in a row.
-        order = await orders.with_request(shop, order, with_address=False)
+        order = await orders.with_request(channels, order, with_address=False)
         async with transaction() as tx:
-            placed = await orders.add(tx, order, reserve, shop.sources)
+            placed = await orders.add(tx, order, reserve, channels.sources)
             if placed is None:
                 raise Conflict("this order exists already")
             return placed, details
 
 
-def offer_of(shop: Shop, *, zero_conf: bool) -> Offer:
+def offer_of(channels: ChannelServices, *, zero_conf: bool) -> SaleLimits:
     """Return the offer with these settings."""
-    terms, rules = shop.rules.terms, shop.rules
+    terms, rules = channels.rules.terms, channels.rules
     largest = min(
         terms.largest_capacity,
         terms.seller_largest,
         rules.seller_most_per_peer,
         rules.seller_most_per_hour,
     )
-    return Offer(
+    return SaleLimits(
         smallest=terms.smallest_capacity, largest=Sats(largest), zero_conf=zero_conf
     )
 

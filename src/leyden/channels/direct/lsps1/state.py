@@ -6,7 +6,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct import reservations
 from leyden.channels.direct.lsps1.server import find_organization, offer_of
 from leyden.channels.direct.rules.openings import LSPS, ZERO_CONF, SellerWallet
-from leyden.channels.shop import Lsps1Settings, Shop
+from leyden.channels.services import ChannelServices, Lsps1Settings
 from leyden.errors import SellerAway
 from leyden.values import Struct
 
@@ -28,10 +28,10 @@ class Lsps1State(Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...]  # what is missing, and what to do about it
 
 
-async def read(shop: Shop, rules: Lsps1Settings) -> Lsps1State:
+async def read(channels: ChannelServices, rules: Lsps1Settings) -> Lsps1State:
     """Return the state of the sale; raise SellerAway without the seller."""
-    wallet = await reservations.read_wallet(shop)
-    reader = shop.database.reader
+    wallet = await reservations.read_wallet(channels)
+    reader = channels.database.reader
     missing = []
     organization_id = ""
     try:
@@ -39,9 +39,9 @@ async def read(shop: Shop, rules: Lsps1Settings) -> Lsps1State:
     except SellerAway as error:
         missing.append(f"{error}; see `leyden org list`")
     missing += _missing_of(wallet)
-    if denied := await _denied(shop, wallet):
+    if denied := await _denied(channels, wallet):
         missing.append(denied)
-    offer = offer_of(shop, zero_conf=ZERO_CONF in wallet.features)
+    offer = offer_of(channels, zero_conf=ZERO_CONF in wallet.features)
     return Lsps1State(
         uri=wallet.uri,
         organization_id=organization_id,
@@ -68,12 +68,12 @@ def _missing_of(wallet: SellerWallet) -> list[str]:
     return missing
 
 
-async def _denied(shop: Shop, wallet: SellerWallet) -> str:
+async def _denied(channels: ChannelServices, wallet: SellerWallet) -> str:
     """Try to send a message to nobody: lnd checks the permission first."""
-    if shop.messages is None:
+    if channels.messages is None:
         return ""
     try:
-        await shop.messages.send(wallet.pubkey, b"{}")
+        await channels.messages.send(wallet.pubkey, b"{}")
     except SellerAway as error:
         return f"{error}; bake seller_macaroon as described in docs/lsps1.md"
     return ""

@@ -38,9 +38,9 @@ class Fundings:
         spent = _text(each.outpoint for each in coins)
         await self._run(sql.add, order_id=order_id, coins=spent, since=since)
 
-    async def watched(self, *, after: str = "", most: int = 500) -> list[Funding]:
+    async def watched(self, *, after: str = "", limit: int = 500) -> list[Funding]:
         """Return transactions that the chain may still change, ordered by order id."""
-        rows = await self._run(sql.watched, after=after, most=most)
+        rows = await self._run(sql.watched, after=after, limit=limit)
         return [
             Funding(
                 order_id=order_id,
@@ -72,7 +72,7 @@ class Fundings:
         """Return all unconfirmed transactions, ordered by order id."""
         found: list[Funding] = []
         after = ""
-        while page := await self.watched(after=after, most=at_a_time):
+        while page := await self.watched(after=after, limit=at_a_time):
             after = page[-1].order_id
             found += (each for each in page if each.state is FundingState.UNCONFIRMED)
         return found

@@ -27,7 +27,7 @@ JOIN lease ON lease.order_id = funding.order_id
 WHERE funding.state IN ('unconfirmed', 'confirmed')
     AND funding.order_id > :after
 ORDER BY funding.order_id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: spent
 -- The states are literals, so that the partial index on changeable transactions is used.

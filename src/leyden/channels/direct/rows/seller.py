@@ -13,7 +13,7 @@ class KnownSeller(Struct, frozen=True):
     uri: str
 
 
-class Seller:
+class SellerRow:
     """The one row of seller."""
 
     def __init__(self, run: Run) -> None:

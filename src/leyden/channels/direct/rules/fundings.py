@@ -98,7 +98,7 @@ class Bump(Struct, frozen=True, kw_only=True):
     fee: Sats  # of the child
 
 
-class Chain(Struct, frozen=True, kw_only=True):
+class ChainView(Struct, frozen=True, kw_only=True):
     """The chain according to the seller's lnd."""
 
     height: int
@@ -112,7 +112,7 @@ class Chain(Struct, frozen=True, kw_only=True):
 
 
 def follow(
-    funding: Funding, chain: Chain, rules: FundingRules
+    funding: Funding, chain: ChainView, rules: FundingRules
 ) -> tuple[FundingState, Obstacle | Bump]:
     """Return the new state of a funding transaction, and an obstacle or a bump."""
     found = chain.find(funding.txid)
@@ -132,7 +132,7 @@ def follow(
 def _needed(
     funding: Funding,
     found: WalletTransaction | None,
-    chain: Chain,
+    chain: ChainView,
     rules: FundingRules,
 ) -> Obstacle | Bump:
     if found is None:
@@ -146,7 +146,7 @@ def _needed(
     return Obstacle.NONE if funding.obstacle in _PASSING else funding.obstacle
 
 
-def _rival(funding: Funding, chain: Chain) -> WalletTransaction | None:
+def _rival(funding: Funding, chain: ChainView) -> WalletTransaction | None:
     """Return the confirmed transaction that spends one of the coins instead."""
     coins = set(funding.coins)
     for each in chain.transactions:
@@ -157,7 +157,7 @@ def _rival(funding: Funding, chain: Chain) -> WalletTransaction | None:
 
 
 def _bump(
-    parent: WalletTransaction, chain: Chain, rules: FundingRules
+    parent: WalletTransaction, chain: ChainView, rules: FundingRules
 ) -> Obstacle | Bump:
     change = max(parent.ours, default=None)
     if change is None:

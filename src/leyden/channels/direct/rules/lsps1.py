@@ -26,7 +26,7 @@ SHORTEST_BLOCKS: Final = USUAL_LEASE
 LONGEST_BLOCKS: Final = LEASES[-1]
 _SATS = re.compile(r"[0-9]{1,16}")
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_MOST_NAMED: Final = 10
+_MAX_NAMED: Final = 10
 _LARGEST: Final = 2**32 - 1
 _LONGEST_TEXT: Final = 512
 
@@ -70,7 +70,7 @@ class Transport(StrEnum):
     HTTP = auto()  # from anybody: the node in it is unverified
 
 
-class Offer(Struct, frozen=True, kw_only=True):
+class SaleLimits(Struct, frozen=True, kw_only=True):
     """The limits of what is sold, for `get_info`."""
 
     smallest: Sats
@@ -84,7 +84,7 @@ class Offer(Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of `get_info`."""
-        least, most = str(self.smallest), str(self.largest)
+        least, largest = str(self.smallest), str(self.largest)
         return {
             "min_required_channel_confirmations": self.confirmations,
             "min_funding_confirms_within_blocks": WITHIN_BLOCKS,
@@ -94,9 +94,9 @@ class Offer(Struct, frozen=True, kw_only=True):
             "min_initial_client_balance_sat": "0",
             "max_initial_client_balance_sat": "0",
             "min_initial_lsp_balance_sat": least,
-            "max_initial_lsp_balance_sat": most,
+            "max_initial_lsp_balance_sat": largest,
             "min_channel_balance_sat": least,
-            "max_channel_balance_sat": most,
+            "max_channel_balance_sat": largest,
         }
 
 
@@ -114,7 +114,7 @@ class WantedChannel(Struct, frozen=True, kw_only=True):
 def check_known(params: Mapping[str, Any], known: Collection[str]) -> None:
     """Raise a fault with the names of unknown fields, if any."""
     if extra := [each for each in params if each not in known]:
-        named = [each for each in extra if _PLAIN.fullmatch(each)][:_MOST_NAMED]
+        named = [each for each in extra if _PLAIN.fullmatch(each)][:_MAX_NAMED]
         data = {
             "unrecognized": named,
             "property": named[0] if named else "",
@@ -136,7 +136,7 @@ _IGNORED: Final = ("client_info",)
 
 
 def parse_order(
-    params: Mapping[str, Any], offer: Offer, *, beside: Collection[str] = ()
+    params: Mapping[str, Any], offer: SaleLimits, *, beside: Collection[str] = ()
 ) -> WantedChannel:
     """Parse the parameters of `create_order`; raise a fault if they are not valid.
 
@@ -168,7 +168,9 @@ def parse_order(
     return wanted
 
 
-def _check_offered(wanted: WantedChannel, client_balance: Sats, offer: Offer) -> None:
+def _check_offered(
+    wanted: WantedChannel, client_balance: Sats, offer: SaleLimits
+) -> None:
     if client_balance:
         raise mismatch("max_initial_client_balance_sat", "is 0")
     if wanted.lsp_balance < offer.smallest:

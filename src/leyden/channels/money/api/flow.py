@@ -57,28 +57,28 @@ async def balance(request: Request) -> BalanceAnswer:
 
 async def ledger(request: Request, query: LedgerQuery) -> LedgerAnswer | Sheet:
     """List ledger entries."""
-    most = None if query.limit is msgspec.UNSET else query.limit
+    limit = None if query.limit is msgspec.UNSET else query.limit
     is_sheet = query.format == "csv" or (
         query.format is msgspec.UNSET and csv_responses.wants_csv(request.accept)
     )
     if is_sheet:
-        return await _sheet(request, before=query.cursor or None, most=most)
-    most = most or _USUAL_PAGE
-    found = await _history(request, query.cursor or None, most + 1)
-    shown = found[:most]
+        return await _sheet(request, before=query.cursor or None, limit=limit)
+    limit = limit or _USUAL_PAGE
+    found = await _history(request, query.cursor or None, limit + 1)
+    shown = found[:limit]
     return LedgerAnswer(
         entries=[_entry(each) for each in shown],
-        next_cursor=shown[-1].number if len(found) > most else 0,
+        next_cursor=shown[-1].number if len(found) > limit else 0,
     )
 
 
-async def _sheet(request: Request, *, before: int | None, most: int | None) -> Sheet:
-    """Return ledger rows from the cursor on, at most `most`, as CSV."""
-    first = await _history(request, before, most or _ROWS_AT_A_TIME)
+async def _sheet(request: Request, *, before: int | None, limit: int | None) -> Sheet:
+    """Return ledger rows from the cursor on, at most `limit`, as CSV."""
+    first = await _history(request, before, limit or _ROWS_AT_A_TIME)
 
     async def rest() -> AsyncIterator[list[Cells]]:
         page = first
-        while most is None and len(page) == _ROWS_AT_A_TIME:
+        while limit is None and len(page) == _ROWS_AT_A_TIME:
             await turns.take(request.principal.organization_id)
             page = await _history(request, page[-1].number, _ROWS_AT_A_TIME)
             yield _cells(page)
@@ -91,13 +91,13 @@ def _cells(page: Sequence[CustomerEntry]) -> list[Cells]:
 
 
 async def _history(
-    request: Request, before: int | None, most: int
+    request: Request, before: int | None, limit: int
 ) -> list[CustomerEntry]:
     return await credit.history(
         request.platform.database,
         request.principal.organization_id,
         before=before,
-        most=most,
+        limit=limit,
     )
 
 

@@ -5,11 +5,11 @@ from datetime import timedelta
 import click
 
 from leyden.base.cli.database import on_platform
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import found
 from leyden.base.cli.output import (
     as_json,
-    most_option,
+    limit_option,
     operator,
     print_json,
     print_list,
@@ -20,10 +20,10 @@ from leyden.base.rules.times import to_iso
 from leyden.channels.money import credit
 from leyden.channels.money.rules.coupons import Coupon
 
-_MOST_COUPONS = 10_000
+_MAX_COUPONS = 10_000
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def coupon() -> None:
     """Create and list coupons, each redeemable once for credit."""
 
@@ -86,9 +86,9 @@ def create(
 
 
 @coupon.command("list")
-@most_option(200, _MOST_COUPONS)
+@limit_option(200, _MAX_COUPONS)
 @as_json
-def list_(most: int, *, as_json: bool) -> None:
+def list_(limit: int, *, as_json: bool) -> None:
     """List all coupons, used and unused, with their notes.
 
     \b
@@ -96,7 +96,7 @@ def list_(most: int, *, as_json: bool) -> None:
     """
 
     async def read(platform: Platform) -> list[Coupon]:
-        return await platform.database.reader.coupons.all_(after="", most=most)
+        return await platform.database.reader.coupons.all_(after="", limit=limit)
 
     print_list(
         "coupons",

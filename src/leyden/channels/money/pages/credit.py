@@ -14,7 +14,7 @@ from leyden.base.rules.spreadsheets import escape_formula
 from leyden.base.rules.times import to_iso
 from leyden.channels.money import credit
 from leyden.channels.money.rules.coupons import Coupon
-from leyden.channels.rules.customer_ledger import OUTSIDE, CustomerEntry, Kind
+from leyden.channels.rules.customer_ledger import OUTSIDE, CustomerEntry, EntryKind
 from leyden.errors import NotFound, Refused
 
 _AT_A_TIME = 50
@@ -23,23 +23,23 @@ _COUPONS = 100  # 12 ms
 _HEADLINE = ("id", "time", "what", "source", "target", "amount", "order_id", "note")
 _NO_COUPON = "This coupon does not exist, or it was already used."
 _DONE = "The coupon was added to your credit."
-_KINDS: Mapping[Kind, str] = {
-    Kind.COUPON: "Coupon",
-    Kind.CORRECTION: "Adjustment",
-    Kind.PAYMENT: "Payment",
-    Kind.HANDED_BACK: "Payment returned",
-    Kind.SURPLUS: "Overpayment",
-    Kind.LATE: "Late payment",
-    Kind.CREDIT_USED: "Credit used",
-    Kind.CHARGED: "Charged to account",
-    Kind.FILLED: "Channel bought",
-    Kind.UNUSED_FEE: "Unused fee",
-    Kind.UNDONE: "Channel lost",
-    Kind.RELEASED: "Order ended",
-    Kind.REVERSED: "Payment reversed",
-    Kind.REFUND: "Refund",
+_KINDS: Mapping[EntryKind, str] = {
+    EntryKind.COUPON: "Coupon",
+    EntryKind.CORRECTION: "Adjustment",
+    EntryKind.PAYMENT: "Payment",
+    EntryKind.HANDED_BACK: "Payment returned",
+    EntryKind.SURPLUS: "Overpayment",
+    EntryKind.LATE: "Late payment",
+    EntryKind.CREDIT_USED: "Credit used",
+    EntryKind.CHARGED: "Charged to account",
+    EntryKind.FILLED: "Channel bought",
+    EntryKind.UNUSED_FEE: "Unused fee",
+    EntryKind.UNDONE: "Channel lost",
+    EntryKind.RELEASED: "Order ended",
+    EntryKind.REVERSED: "Payment reversed",
+    EntryKind.REFUND: "Refund",
 }
-_PLACES: Mapping[str, str] = {
+_ACCOUNTS: Mapping[str, str] = {
     "credit": "Credit",
     "held": "Reserved",
     "owed": "Account debt",
@@ -60,7 +60,7 @@ async def redeem(visit: Visit) -> Response:
             visit.platform.database,
             visit.organization_id,
             visit.form.text("coupon"),
-            actor=visit.who.actor,
+            actor=visit.user.actor,
             now=visit.now,
             request_id=str(visit.form.key("once")),
         )
@@ -78,7 +78,7 @@ async def sheet(visit: Visit) -> Response:
     writer.writerow(_HEADLINE)
     before = None
     while page := await credit.history(
-        visit.platform.database, visit.organization_id, before=before, most=_SHEET
+        visit.platform.database, visit.organization_id, before=before, limit=_SHEET
     ):
         writer.writerows(_cells(each) for each in page)
         before = page[-1].number
@@ -96,7 +96,7 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         database,
         organization_id,
         before=visit.query.number("before", 0) or None,
-        most=_AT_A_TIME + 1,
+        limit=_AT_A_TIME + 1,
     )
     entries = found[:_AT_A_TIME]
     # A coupon is as good as money: only who spends sees its code.
@@ -112,7 +112,7 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         has_more_coupons=len(coupons) > _COUPONS,
         entries=entries,
         kinds=_KINDS,
-        places=_PLACES,
+        accounts=_ACCOUNTS,
         older=entries[-1].number if len(found) > _AT_A_TIME else 0,
         once=str(uuid.uuid4()),
         done=_DONE if visit.query.text("done") else "",

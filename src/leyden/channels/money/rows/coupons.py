@@ -48,10 +48,10 @@ class Coupons:
         rows = await self._run(sql.list, organization_id=organization_id)
         return [coupon_of(row) for row in rows]
 
-    async def all_(self, *, after: str = "", most: int = 500) -> list[Coupon]:
+    async def all_(self, *, after: str = "", limit: int = 500) -> list[Coupon]:
         """Return coupons of all organizations, ordered by id."""
         return [
-            coupon_of(row) for row in await self._run(sql.all, after=after, most=most)
+            coupon_of(row) for row in await self._run(sql.all, after=after, limit=limit)
         ]
 
     async def count_guess(

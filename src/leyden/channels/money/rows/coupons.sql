@@ -31,7 +31,7 @@ SELECT *
 FROM coupon
 WHERE id > :after
 ORDER BY id
-LIMIT :most;
+LIMIT :limit;
 
 -- name: count_guess
 -- Adds one. The count starts over if it began before `start`, or after `end` (then a

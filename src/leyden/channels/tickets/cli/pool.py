@@ -8,23 +8,23 @@ from typing import Any
 import click
 
 from leyden.base import settings
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import as_json, operator, print_one
 from leyden.base.opening import opened
 from leyden.base.platform import Platform
-from leyden.base.rules.units import BLOCKS_PER_DAY, EVERY_SAT, Sats
+from leyden.base.rules.units import BLOCKS_PER_DAY, MAX_SATS, Sats
 from leyden.base.settings import Settings
 from leyden.base.settings.private_chain import running_settings
-from leyden.channels.cli.running import on_shop
+from leyden.channels.cli.running import on_channels
 from leyden.channels.rules.orders import Order
 from leyden.channels.tickets import missing_tickets, pool_account
 from leyden.channels.tickets.account import PoolAccount
 from leyden.channels.tickets.rules.auction import AuctionAccount
-from leyden.channels.tickets.wiring.pool import account_of
+from leyden.channels.tickets.wiring.pool import make_account
 from leyden.errors import SetupError
 from leyden.values import asdict
 
-_sats = click.argument("sats", type=click.IntRange(1, EVERY_SAT))
+_sats = click.argument("sats", type=click.IntRange(1, MAX_SATS))
 _fee = click.option(
     "--fee",
     type=click.IntRange(253, 10**6),
@@ -37,7 +37,7 @@ _days = click.option(
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def pool() -> None:
     """Manage the Pool account that pays for channels."""
 
@@ -152,15 +152,15 @@ def abandon(order_id: str, reason: str, *, as_json: bool) -> None:
     """
 
     async def abandoned(platform: Platform) -> Order:
-        if platform.shop is None:
+        if platform.channels is None:
             raise SetupError(
                 "treasury_host: not set, so this platform sells no channels"
             )
         return await missing_tickets.abandon(
-            platform.shop, order_id, reason=reason, actor=operator()
+            platform.channels, order_id, reason=reason, actor=operator()
         )
 
-    order = on_shop(abandoned)
+    order = on_channels(abandoned)
     print_one(
         {
             "order_id": order.id,
@@ -181,7 +181,7 @@ def _on_account(
                 "pool_host: not set, so this platform has no Pool account; see "
                 "docs/channels.md"
             )
-        account = account_of(given)
+        account = make_account(given)
         try:
             return await step(account, given)
         finally:
@@ -191,9 +191,9 @@ def _on_account(
 
 
 def _fields(account: AuctionAccount) -> dict[str, Any]:
-    told = asdict(account)
-    told.pop("taproot")
-    return told
+    fields = asdict(account)
+    fields.pop("taproot")
+    return fields
 
 
 def _tell(account: AuctionAccount, *, as_json: bool) -> None:

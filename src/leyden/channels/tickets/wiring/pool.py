@@ -7,11 +7,11 @@ from leyden.base.settings import Settings
 from leyden.channels.tickets.account import PoolAccount
 from leyden.channels.tickets.book import OrderBook
 from leyden.channels.tickets.pool import PoolMarket
-from leyden.channels.tickets.poold import Access, Poold
+from leyden.channels.tickets.poold import Poold, PooldAccess
 from leyden.errors import SetupError
 
 
-def market_of(platform: Platform) -> tuple[PoolMarket, PoolAccount]:
+def make_market(platform: Platform) -> tuple[PoolMarket, PoolAccount]:
     """Return the configured market, and the account that it buys from."""
     settings = platform.settings
     poold = _poold(settings)
@@ -25,7 +25,7 @@ def market_of(platform: Platform) -> tuple[PoolMarket, PoolAccount]:
     return market, account
 
 
-def account_of(settings: Settings) -> PoolAccount:
+def make_account(settings: Settings) -> PoolAccount:
     """Return the account alone, for a command."""
     return PoolAccount(_poold(settings), trader_key=settings.pool_account.lower())
 
@@ -41,7 +41,7 @@ def _poold(settings: Settings) -> Poold:
                 f"{name}: must be set, since market is pool: the path of the file"
             )
     return Poold(
-        Access(
+        PooldAccess(
             host=settings.pool_host,
             certificate=Path(settings.pool_certificate),
             macaroon=Path(settings.pool_macaroon),

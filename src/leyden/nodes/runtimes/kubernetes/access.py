@@ -39,7 +39,7 @@ class Token:
         return self._read
 
 
-class Access(Struct, frozen=True, kw_only=True):
+class ApiServerAccess(Struct, frozen=True, kw_only=True):
     """A cluster's API server, the authority to trust, and our credentials."""
 
     server: str
@@ -77,7 +77,7 @@ class Access(Struct, frozen=True, kw_only=True):
 
 def in_pod(
     environment: Mapping[str, str], namespace: str, *, folder: Path = _IN_POD
-) -> Access:
+) -> ApiServerAccess:
     """Return the access of the pod's service account; raise outside a pod."""
     host = environment.get("KUBERNETES_SERVICE_HOST", "")
     port = environment.get("KUBERNETES_SERVICE_PORT", "443")
@@ -90,7 +90,7 @@ def in_pod(
             "kubeconfig: must be set, because this is not a pod with a service account"
         ) from None
     shown = f"[{host}]" if ":" in host else host
-    return Access(
+    return ApiServerAccess(
         server=f"https://{shown}:{port}",
         namespace=namespace,
         authority_pem=authority,
@@ -98,19 +98,21 @@ def in_pod(
     )
 
 
-def read(file: Path, namespace: str) -> Access:
+def read(file: Path, namespace: str) -> ApiServerAccess:
     """Return the access from a kubeconfig's current context."""
     try:
-        whole = yaml.safe_load(file.read_text())
+        kubeconfig = yaml.safe_load(file.read_text())
     except OSError as error:
         raise SetupError(f"kubeconfig: {file}: {error.strerror}") from None
     except (UnicodeDecodeError, yaml.YAMLError):
         raise SetupError(f"kubeconfig: {file}: not valid YAML") from None
-    if not isinstance(whole, dict):
+    if not isinstance(kubeconfig, dict):
         raise SetupError(f"kubeconfig: {file}: not a kubeconfig")
-    context = _named(whole, "contexts", whole.get("current-context"), "context", file)
-    cluster = _named(whole, "clusters", context.get("cluster"), "cluster", file)
-    user = _named(whole, "users", context.get("user"), "user", file)
+    context = _named(
+        kubeconfig, "contexts", kubeconfig.get("current-context"), "context", file
+    )
+    cluster = _named(kubeconfig, "clusters", context.get("cluster"), "cluster", file)
+    user = _named(kubeconfig, "users", context.get("user"), "user", file)
     server = str(cluster.get("server", ""))
     if not server.startswith("https://"):
         raise SetupError(f"kubeconfig: {file}: the server must be an https:// URL")
@@ -126,7 +128,7 @@ def read(file: Path, namespace: str) -> Access:
                 "account, and a kubeconfig with its token (docs/cluster.md)"
             )
     token_file = user.get("tokenFile")
-    access = Access(
+    access = ApiServerAccess(
         server=server.rstrip("/"),
         namespace=namespace,
         authority_pem=_content(cluster, "certificate-authority", file),
@@ -145,9 +147,9 @@ def read(file: Path, namespace: str) -> Access:
 
 
 def _named(
-    whole: Mapping[str, Any], plural: str, name: object, kind: str, file: Path
+    kubeconfig: Mapping[str, Any], plural: str, name: object, kind: str, file: Path
 ) -> Mapping[str, Any]:
-    for each in whole.get(plural) or ():
+    for each in kubeconfig.get(plural) or ():
         if isinstance(each, dict) and each.get("name") == name:
             found = each.get(kind)
             if isinstance(found, dict):

@@ -26,8 +26,8 @@ import msgspec
 
 from leyden.base.aiohttp_connector import Connector, why
 from leyden.errors import ClusterAway, ClusterRefused
-from leyden.nodes.runtimes.kubernetes.access import Access
-from leyden.nodes.runtimes.kubernetes.kinds import Metadata, Refusal
+from leyden.nodes.runtimes.kubernetes.access import ApiServerAccess
+from leyden.nodes.runtimes.kubernetes.kinds import ApiRefusal, Metadata
 from leyden.values import Struct, field
 
 T = TypeVar("T")
@@ -39,8 +39,8 @@ _WITHIN_S: Final = 30.0
 WATCH_S: Final = 300
 _SILENT_S: Final = 330.0
 _PAGE: Final = 500
-_MOST_BUFFERED: Final = 4 << 20
-MOST_TAIL: Final = 1 << 20
+_MAX_BUFFERED: Final = 4 << 20
+MAX_TAIL: Final = 1 << 20
 _JSON: Final = "application/json"
 MERGE: Final = "application/merge-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
@@ -60,17 +60,17 @@ class _List(Struct, frozen=True, kw_only=True):
     items: Sequence[msgspec.Raw] | None = None
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class WatchEvent(Struct, frozen=True, kw_only=True):
     """A line of a watch."""
 
     type: str
     object: msgspec.Raw
 
 
-class Api:
+class KubernetesApi:
     """A client for one API server, and one namespace in it."""
 
-    def __init__(self, session: aiohttp.ClientSession, access: Access) -> None:
+    def __init__(self, session: aiohttp.ClientSession, access: ApiServerAccess) -> None:
         self._session = session
         self._access = access
         self.namespace = access.namespace
@@ -97,14 +97,14 @@ class Api:
         A node's owner controls how long its lines are, so memory is limited by bytes.
         """
         within = aiohttp.ClientTimeout(total=_WITHIN_S)
-        kept = bytearray()
+        tail = bytearray()
         try:
             async with self._answer("GET", path, query=query, within=within) as answer:
                 async for part in answer.content.iter_any():
-                    kept += part
-                    if len(kept) > 2 * MOST_TAIL:  # so that each byte moves once
-                        del kept[:-MOST_TAIL]
-            return bytes(kept[-MOST_TAIL:])
+                    tail += part
+                    if len(tail) > 2 * MAX_TAIL:  # so that each byte moves once
+                        del tail[:-MAX_TAIL]
+            return bytes(tail[-MAX_TAIL:])
         except ClusterRefused as error:
             if error.code in {HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST}:
                 return None
@@ -157,7 +157,7 @@ class Api:
                 return found, page.metadata.resource_version
             query["continue"] = page.metadata.next_page
 
-    async def watch(self, path: str, version: str) -> AsyncGenerator[Change, None]:
+    async def watch(self, path: str, version: str) -> AsyncGenerator[WatchEvent, None]:
         """Yield changes since a version, until the server ends the watch."""
         query = {
             "watch": "true",
@@ -172,7 +172,7 @@ class Api:
             async for part in answer.content.iter_any():
                 *lines, rest = (rest + part).split(b"\n")
                 for line in lines:
-                    yield decoded(line, Change)
+                    yield decoded(line, WatchEvent)
 
     async def _done(self, call: Awaitable[bytes], *, no: Collection[int]) -> bool:
         try:
@@ -236,15 +236,15 @@ class Api:
 
 
 @asynccontextmanager
-async def connect(access: Access) -> AsyncIterator[Api]:
+async def connect(access: ApiServerAccess) -> AsyncIterator[KubernetesApi]:
     """Open connections to an API server for the block."""
     context = await asyncio.to_thread(access.context)
     async with aiohttp.ClientSession(
         connector=Connector(ssl=context, limit=64),
-        read_bufsize=_MOST_BUFFERED,
+        read_bufsize=_MAX_BUFFERED,
         trust_env=False,
     ) as session:
-        yield Api(session, access)
+        yield KubernetesApi(session, access)
 
 
 def decoded(content: bytes | msgspec.Raw, kind: type[T]) -> T:
@@ -265,9 +265,9 @@ def _refused(
     server: str, answer: aiohttp.ClientResponse, content: bytes
 ) -> ClusterAway | ClusterRefused:
     try:
-        refusal = msgspec.json.decode(content, type=Refusal)
+        refusal = msgspec.json.decode(content, type=ApiRefusal)
     except msgspec.DecodeError:
-        refusal = Refusal(message=content[:200].decode(errors="replace"))
+        refusal = ApiRefusal(message=content[:200].decode(errors="replace"))
     status = answer.status
     if status in _AWAY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         after = answer.headers.get("Retry-After", "")

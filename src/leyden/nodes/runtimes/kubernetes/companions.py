@@ -12,7 +12,7 @@ from typing import Any, Final
 from leyden.nodes.lnd import home
 from leyden.nodes.lnd.chains import Chain
 from leyden.nodes.rules.nodes import Node
-from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
 from leyden.nodes.runtimes.kubernetes.kinds import Thing
 from leyden.values import Struct
 
@@ -65,7 +65,7 @@ class Companion(Struct, frozen=True, kw_only=True):
             ],
         }
 
-    async def publish(self, api: Api) -> None:
+    async def publish(self, api: KubernetesApi) -> None:
         """Publish the platform's address to running and future companions."""
         manifest = {
             "apiVersion": "v1",

@@ -20,8 +20,13 @@ from http import HTTPStatus
 from typing import Final, Generic, Protocol, TypeVar
 
 from leyden.errors import ClusterAway, ClusterRefused
-from leyden.nodes.runtimes.kubernetes.api import Api, Change, Marked, decoded
-from leyden.nodes.runtimes.kubernetes.kinds import Metadata, Refusal
+from leyden.nodes.runtimes.kubernetes.api import (
+    KubernetesApi,
+    Marked,
+    WatchEvent,
+    decoded,
+)
+from leyden.nodes.runtimes.kubernetes.kinds import ApiRefusal, Metadata
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +57,13 @@ class Informer(Generic[T]):
     """
 
     def __init__(
-        self, api: Api, path: str, kind: type[T], on_change: Callable[[T, bool], None]
+        self,
+        api: KubernetesApi,
+        path: str,
+        kind: type[T],
+        on_change: Callable[[T, bool], None],
     ) -> None:
-        self.there: dict[str, T] = {}
+        self.objects: dict[str, T] = {}
         self.listed = asyncio.Event()
         self.tried = asyncio.Event()  # the first list was tried, and may have failed
         self.lists = 0
@@ -107,7 +116,7 @@ class Informer(Generic[T]):
     async def _list(self) -> None:
         found, version = await self._api.list_(self._path, self._kind)
         now = {each.metadata.name: each for each in found}
-        for name, before in list(self.there.items()):
+        for name, before in list(self.objects.items()):
             after = now.get(name)
             if after is None or after.metadata.uid != before.metadata.uid:
                 self._remove(before)
@@ -123,10 +132,10 @@ class Informer(Generic[T]):
             async for change in changes:
                 self.take(change)
 
-    def take(self, change: Change) -> None:
+    def take(self, change: WatchEvent) -> None:
         """Apply one line of a watch."""
         if change.type == "ERROR":
-            refusal = decoded(change.object, Refusal)
+            refusal = decoded(change.object, ApiRefusal)
             raise ClusterRefused(
                 refusal.message, code=refusal.code, reason=refusal.reason
             )
@@ -142,19 +151,19 @@ class Informer(Generic[T]):
 
     def _put(self, found: T) -> None:
         name = found.metadata.name
-        before = self.there.get(name)
+        before = self.objects.get(name)
         if before is not None and before.metadata.uid != found.metadata.uid:
             self._remove(before)
-        self.there[name] = found
+        self.objects[name] = found
         if before is None or (
             before.metadata.resource_version != found.metadata.resource_version
         ):
             self._on_change(found, False)  # noqa: FBT003  whether it is gone
 
     def _remove(self, gone: T) -> None:
-        kept = self.there.get(gone.metadata.name)
-        if kept is not None and kept.metadata.uid == gone.metadata.uid:
-            del self.there[gone.metadata.name]
+        known = self.objects.get(gone.metadata.name)
+        if known is not None and known.metadata.uid == gone.metadata.uid:
+            del self.objects[gone.metadata.name]
         self._on_change(gone, True)  # noqa: FBT003  the same
 
 

@@ -15,11 +15,11 @@ from typing import Final
 
 from leyden.errors import SetupError
 from leyden.nodes.runtimes.kubernetes import permissions
-from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
 from leyden.nodes.runtimes.kubernetes.kinds import (
     NODE_LABEL,
+    ClusterRelease,
     ConfigMap,
-    Release,
     StorageClass,
     Thing,
 )
@@ -34,7 +34,9 @@ _NOT_OURS: Final = frozenset({"kubernetes"})
 _SHOWN: Final = 3
 
 
-async def check(api: Api, *, storage_class: str, serves_only: bool = False) -> str:
+async def check(
+    api: KubernetesApi, *, storage_class: str, serves_only: bool = False
+) -> str:
     """Return the namespace's uid; raise SetupError for an unsuitable cluster."""
     await _check_version(api)
     needed = permissions.SERVING if serves_only else permissions.EVERY
@@ -63,7 +65,9 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
-async def mark(api: Api, installation: str, *, serves_only: bool = False) -> None:
+async def mark(
+    api: KubernetesApi, installation: str, *, serves_only: bool = False
+) -> None:
     """Mark the namespace as this installation's; raise if it is another's.
 
     A process that only serves the API leaves the mark to the workers.
@@ -87,8 +91,10 @@ async def mark(api: Api, installation: str, *, serves_only: bool = False) -> Non
         )
 
 
-async def _check_version(api: Api) -> None:
-    release = await api.find("/version", Release) or Release(major="0", minor="0")
+async def _check_version(api: KubernetesApi) -> None:
+    release = await api.find("/version", ClusterRelease) or ClusterRelease(
+        major="0", minor="0"
+    )
     if not is_supported(release):
         oldest = ".".join(map(str, OLDEST))
         raise SetupError(
@@ -97,7 +103,7 @@ async def _check_version(api: Api) -> None:
         )
 
 
-def is_supported(release: Release) -> bool:
+def is_supported(release: ClusterRelease) -> bool:
     """Return whether a cluster's version is supported; a minor may be like 28+."""
     numbers = (release.major, release.minor.rstrip("+"))
     if not all(each.isascii() and each.isdigit() for each in numbers):
@@ -105,7 +111,7 @@ def is_supported(release: Release) -> bool:
     return tuple(map(int, numbers)) >= OLDEST
 
 
-async def _refuse_others(api: Api) -> None:
+async def _refuse_others(api: KubernetesApi) -> None:
     found = []
     for plural in _KINDS:
         objects, _ = await api.list_(api.path(plural), Thing)
@@ -123,7 +129,7 @@ async def _refuse_others(api: Api) -> None:
         )
 
 
-async def _check_class(api: Api, name: str) -> None:
+async def _check_class(api: KubernetesApi, name: str) -> None:
     found = await api.find(
         f"/apis/storage.k8s.io/v1/storageclasses/{name}", StorageClass
     )

@@ -46,7 +46,7 @@ class Running(Struct, frozen=True, kw_only=True):
     """A container that runs."""
 
 
-class Waiting(Struct, frozen=True, kw_only=True):
+class ContainerWaiting(Struct, frozen=True, kw_only=True):
     """A container that does not run yet."""
 
     reason: str = ""
@@ -66,7 +66,7 @@ class ContainerState(Struct, frozen=True, kw_only=True):
     """The state of a container; one of the three."""
 
     running: Running | None = None
-    waiting: Waiting | None = None
+    waiting: ContainerWaiting | None = None
     terminated: Terminated | None = None
 
 
@@ -142,7 +142,7 @@ class ClaimSpec(Struct, frozen=True, kw_only=True, rename="camel"):
     volume_name: str = ""
 
 
-class Claim(Struct, frozen=True, kw_only=True):
+class VolumeClaim(Struct, frozen=True, kw_only=True):
     """A claim on a volume."""
 
     metadata: Metadata = field(default_factory=Metadata)
@@ -201,7 +201,7 @@ class Thing(Struct, frozen=True, kw_only=True):
     metadata: Metadata = field(default_factory=Metadata)
 
 
-class Refusal(Struct, frozen=True, kw_only=True):
+class ApiRefusal(Struct, frozen=True, kw_only=True):
     """The API server's status object for a rejected request."""
 
     code: int = 0
@@ -209,7 +209,7 @@ class Refusal(Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-class Release(Struct, frozen=True, kw_only=True):
+class ClusterRelease(Struct, frozen=True, kw_only=True):
     """The version of a cluster."""
 
     major: str
@@ -222,7 +222,7 @@ class ReviewStatus(Struct, frozen=True, kw_only=True):
     allowed: bool = False
 
 
-class Review(Struct, frozen=True, kw_only=True):
+class TokenReview(Struct, frozen=True, kw_only=True):
     """The response to an access review: whether we may do something."""
 
     status: ReviewStatus = field(default_factory=ReviewStatus)

@@ -12,8 +12,8 @@ from leyden.nodes.runtimes.base import LaunchSpec
 from leyden.nodes.runtimes.kubernetes import manifests, pods
 from leyden.nodes.runtimes.kubernetes.kinds import Pod
 from leyden.nodes.runtimes.kubernetes.manifests import Manifest
-from leyden.nodes.runtimes.kubernetes.objects import Objects
-from leyden.nodes.runtimes.kubernetes.view import View
+from leyden.nodes.runtimes.kubernetes.objects import NodeObjects
+from leyden.nodes.runtimes.kubernetes.view import ClusterView
 from leyden.nodes.runtimes.unknown import UnknownNodes
 
 _READ_AGAIN_S: Final = 5.0
@@ -25,7 +25,12 @@ class Launches:
     """The pods of nodes, from their creation to their removal."""
 
     def __init__(
-        self, objects: Objects, view: View, unknown: UnknownNodes, *, patience: float
+        self,
+        objects: NodeObjects,
+        view: ClusterView,
+        unknown: UnknownNodes,
+        *,
+        patience: float,
     ) -> None:
         self._objects = objects
         self._view = view
@@ -69,9 +74,9 @@ class Launches:
         """
         began, hindered_by = 0.0, ""
         while True:
-            seen = self._view.pods.get(manifests.name(node))
-            if seen is not None and seen.uid == pod.uid:
-                pod = seen
+            pod_ = self._view.pods.get(manifests.name(node))
+            if pod_ is not None and pod_.uid == pod.uid:
+                pod = pod_
             elif (known := await self._objects.pod(node)) and known.uid == pod.uid:
                 pod = known
             else:
@@ -115,8 +120,8 @@ class Launches:
         until = asyncio.get_running_loop().time() + _READ_AGAIN_S
         await self._view.changed(_LEAST_WAIT_S)
         while (left_s := until - asyncio.get_running_loop().time()) > 0:
-            seen = self._view.pods.get(pod.metadata.name)
-            if seen is None or pods.version(seen) != pods.version(pod):
+            pod_ = self._view.pods.get(pod.metadata.name)
+            if pod_ is None or pods.version(pod_) != pods.version(pod):
                 return
             await self._view.changed(left_s)
 

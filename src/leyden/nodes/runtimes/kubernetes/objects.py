@@ -18,15 +18,15 @@ from leyden.nodes.rules.observations import End
 from leyden.nodes.rules.starts import Start
 from leyden.nodes.runtimes.base import LaunchSpec
 from leyden.nodes.runtimes.kubernetes import manifests, pods
-from leyden.nodes.runtimes.kubernetes.api import STRATEGIC, Api
+from leyden.nodes.runtimes.kubernetes.api import STRATEGIC, KubernetesApi
 from leyden.nodes.runtimes.kubernetes.kinds import (
     COPIER_LABEL,
     HELD,
     NODE_LABEL,
-    Claim,
     Pod,
     Service,
     Thing,
+    VolumeClaim,
 )
 from leyden.nodes.runtimes.kubernetes.manifests import Manifest
 from leyden.nodes.runtimes.kubernetes.template import Template
@@ -44,10 +44,10 @@ _VOLUMES: Final = "/api/v1/persistentvolumes"
 log = logging.getLogger(__name__)
 
 
-class Objects:
+class NodeObjects:
     """The objects of nodes, in one namespace."""
 
-    def __init__(self, api: Api, template: Template) -> None:
+    def __init__(self, api: KubernetesApi, template: Template) -> None:
         self._api = api
         self._template = template
 
@@ -244,15 +244,17 @@ class Objects:
         await self._api.delete(self._api.path("secrets", name))
         await self._api.delete(self._api.path("services", name))
 
-    async def _claim(self, node: Node) -> Claim | None:
+    async def _claim(self, node: Node) -> VolumeClaim | None:
         path = self._api.path("persistentvolumeclaims", manifests.name(node))
-        return await self._api.find(path, Claim)
+        return await self._api.find(path, VolumeClaim)
 
-    async def _created_claim(self, node: Node) -> Claim:
+    async def _created_claim(self, node: Node) -> VolumeClaim:
         manifest = self._template.claim(node)
         path = self._api.path("persistentvolumeclaims")
         # None: another process was faster.
-        made = await self._api.create(path, manifest, Claim) or await self._claim(node)
+        made = await self._api.create(path, manifest, VolumeClaim) or await self._claim(
+            node
+        )
         if made is None:
             raise NodeAway(f"node {node.id}: its volume claim was deleted at once")
         return made
@@ -261,7 +263,7 @@ class Objects:
         return await self._api.create(self._api.path("services"), manifest, Service)
 
 
-async def pods_log(api: Api, name: str, lines: int) -> bytes | None:
+async def pods_log(api: KubernetesApi, name: str, lines: int) -> bytes | None:
     """Return the last lines of the log of a pod's lnd; None if the log is gone."""
     query = {"container": pods.LND, "tailLines": str(lines)}
     return await api.tail(api.path("pods", name, of="log"), query)
@@ -285,7 +287,7 @@ def refusals_of(node: Node) -> Iterator[None]:
         ) from error
 
 
-def _refuse_another_volume(node: Node, claim: Claim, known: Start) -> None:
+def _refuse_another_volume(node: Node, claim: VolumeClaim, known: Start) -> None:
     """Raise CannotStart for a volume that may be an old copy of the node's data."""
     volume = claim.spec.volume_name
     if known.copy not in {"", volume}:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from leyden.nodes.runtimes.kubernetes import volume_policy
-from leyden.nodes.runtimes.kubernetes.api import Api
-from leyden.nodes.runtimes.kubernetes.kinds import Review
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
+from leyden.nodes.runtimes.kubernetes.kinds import TokenReview
 from leyden.values import Struct
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -87,7 +87,7 @@ SERVING: Final = Permissions(
 )
 
 
-async def missing(api: Api, needed: Permissions = EVERY) -> list[str]:
+async def missing(api: KubernetesApi, needed: Permissions = EVERY) -> list[str]:
     """List missing permissions by verb and kind, such as `create pods in lnds`."""
     wanted = [
         (verb, each, namespace)
@@ -107,7 +107,7 @@ async def missing(api: Api, needed: Permissions = EVERY) -> list[str]:
 
 
 async def _is_allowed(
-    api: Api, verb: str, permission: Permission, namespace: str
+    api: KubernetesApi, verb: str, permission: Permission, namespace: str
 ) -> bool:
     kind, _, part = permission.kind.partition("/")
     attributes = {"verb": verb, "group": permission.group, "resource": kind}
@@ -122,7 +122,7 @@ async def _is_allowed(
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": attributes},
     }
-    answer = await api.create(_REVIEWS, review, Review)
+    answer = await api.create(_REVIEWS, review, TokenReview)
     return answer is not None and answer.status.allowed
 
 
@@ -142,8 +142,8 @@ def manifests(namespace: str, own: str) -> Iterator[dict[str, Any]]:
     }
     of_the_role = (*OF_THE_NAMESPACE, *OF_METRICS, *OF_EVENTS)
     for kind, some in (("Role", of_the_role), ("ClusterRole", OF_THE_CLUSTER)):
-        place = {"namespace": namespace} if kind == "Role" else {}
-        metadata = {"name": _NAME, **place}
+        namespaced = {"namespace": namespace} if kind == "Role" else {}
+        metadata = {"name": _NAME, **namespaced}
         yield {
             "apiVersion": f"{_AUTHORIZATION}/v1",
             "kind": kind,

@@ -17,9 +17,9 @@ from leyden.nodes.rules.observations import End
 from leyden.nodes.runtimes.kubernetes.kinds import (
     HELD,
     ContainerStatus,
+    ContainerWaiting,
     Machine,
     Pod,
-    Waiting,
 )
 from leyden.values import Struct
 
@@ -102,8 +102,8 @@ def end(pod: Pod) -> End:
     number = ended.exit_code - _KILLED_BY
     if number in set(Signals):
         return End(cause=Cause.KILLED, why=f"signal {Signals(number).name}")
-    told = f": {ended.message}" if ended.message else ""
-    return End(cause=Cause.EXITED, why=f"exit code {ended.exit_code}{told}")
+    message = f": {ended.message}" if ended.message else ""
+    return End(cause=Cause.EXITED, why=f"exit code {ended.exit_code}{message}")
 
 
 def ended_at(pod: Pod) -> str:
@@ -203,7 +203,7 @@ def _lnd(pod: Pod) -> ContainerStatus | None:
     return next((s for s in pod.status.container_statuses if s.name == LND), None)
 
 
-def _waiting(pod: Pod) -> Waiting | None:
+def _waiting(pod: Pod) -> ContainerWaiting | None:
     """Return what the lnd waits for, or the companion, which starts before it."""
     status = pod.status
     for each in (*status.init_container_statuses, *status.container_statuses):

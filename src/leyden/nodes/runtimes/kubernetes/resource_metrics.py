@@ -15,7 +15,7 @@ from typing import Final
 
 from leyden.errors import ClusterAway, ClusterRefused
 from leyden.nodes.runtimes.kubernetes import pods
-from leyden.nodes.runtimes.kubernetes.api import Api, decoded
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi, decoded
 from leyden.nodes.runtimes.kubernetes.kinds import (
     PodMetrics,
     PodMetricsList,
@@ -59,7 +59,7 @@ class ResourceMetrics:
     """The usage of the pods in our namespace, from the last response."""
 
     def __init__(
-        self, api: Api, *, clock: Callable[[], float] = time.monotonic
+        self, api: KubernetesApi, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._api = api
         self._clock = clock
@@ -97,7 +97,7 @@ class ResourceMetrics:
         return self._at is not None and self._clock() - self._at < than_s
 
 
-async def fetch(api: Api) -> tuple[Mapping[str, Quantities], str]:
+async def fetch(api: KubernetesApi) -> tuple[Mapping[str, Quantities], str]:
     """Fetch the usage of each pod's lnd; the second value says why it is unknown."""
     try:
         async with asyncio.timeout(_WITHIN_S):

@@ -24,18 +24,18 @@ from leyden.errors import (
     NodeAway,
 )
 from leyden.lnd.trust import trusting_chain
-from leyden.nodes.lnd.states import Address, Watch
+from leyden.nodes.lnd.states import StatesWatch, TlsAddress
 from leyden.nodes.rules.nodes import Node
-from leyden.nodes.rules.observations import UNEXPLAINED, Observation, State
+from leyden.nodes.rules.observations import UNEXPLAINED, LndState, Observation
 from leyden.nodes.rules.starts import Start, next_number
 from leyden.nodes.runtimes.base import Checkpoint, LaunchSpec, OnObservation
 from leyden.nodes.runtimes.kubernetes import manifests, pods
-from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
 from leyden.nodes.runtimes.kubernetes.kinds import NODE_LABEL, Pod
 from leyden.nodes.runtimes.kubernetes.launches import Launches
-from leyden.nodes.runtimes.kubernetes.objects import Objects, refusals_of
+from leyden.nodes.runtimes.kubernetes.objects import NodeObjects, refusals_of
 from leyden.nodes.runtimes.kubernetes.template import Template
-from leyden.nodes.runtimes.kubernetes.view import View
+from leyden.nodes.runtimes.kubernetes.view import ClusterView
 from leyden.nodes.runtimes.unknown import UnknownNodes
 from leyden.values import Struct
 
@@ -49,10 +49,10 @@ _HANDSHAKES_AT_ONCE: Final = 8
 class _Watched(Struct):
     """The last observation of one pod's lnd, and what watches it."""
 
-    seen: Observation
-    address: Address
+    observation: Observation
+    address: TlsAddress
     tls: ssl.SSLContext
-    stream: Watch | None = None  # once it runs
+    stream: StatesWatch | None = None  # once it runs
     settling: "asyncio.Task[None] | None" = None  # once it has ended
     starting: "asyncio.Task[None] | None" = None  # until it runs
 
@@ -71,7 +71,7 @@ class KubernetesRuntime:
 
     def __init__(
         self,
-        api: Api,
+        api: KubernetesApi,
         template: Template,
         *,
         trusts: ssl.SSLContext,
@@ -80,8 +80,8 @@ class KubernetesRuntime:
         """Create the runtime; `patience` multiplies the time that pods get to start."""
         self._template = template
         self._trusts = trusts
-        self._objects = Objects(api, template)
-        self._view = View(api, self._changed)
+        self._objects = NodeObjects(api, template)
+        self._view = ClusterView(api, self._changed)
         self._unknown = UnknownNodes("pods")
         self._launches = Launches(
             self._objects, self._view, self._unknown, patience=patience
@@ -193,7 +193,7 @@ class KubernetesRuntime:
         if not pods.is_running(pod) and node.id not in self._awaited:
             self._wait_later(node, pod, watched)
         why = self._launches.unseen(node.id, pod)
-        return _unknown(node.process, why) if why else watched.seen
+        return _unknown(node.process, why) if why else watched.observation
 
     def watch(self, on_observation: OnObservation) -> None:
         """Report each state and each end from now on."""
@@ -239,7 +239,7 @@ class KubernetesRuntime:
             for node in list(self._unobserved.values()):
                 self._unobserved.pop(node.id, None)
                 try:
-                    seen = await self.observe(node)
+                    observation = await self.observe(node)
                 except LeydenError as error:  # another pod has its name by now
                     log.info(
                         "node %s: can't be observed",
@@ -249,17 +249,17 @@ class KubernetesRuntime:
                     continue
                 if node.id in self._unobserved:
                     break  # it does not respond yet
-                if seen.known:
-                    self._on_observation(node.id, seen)
+                if observation.known:
+                    self._on_observation(node.id, observation)
 
     def _watch(self, node: Node, pod: Pod, *, host: str) -> _Watched:
         watched = self._watched.get(node.id)
-        if watched is None or watched.seen.process != pod.uid:
+        if watched is None or watched.observation.process != pod.uid:
             if watched is not None:
                 watched.drop()
             watched = self._watched[node.id] = _Watched(
-                seen=Observation(process=pod.uid),
-                address=Address(host, self._template.rest_port, node.api_endpoint),
+                observation=Observation(process=pod.uid),
+                address=TlsAddress(host, self._template.rest_port, node.api_endpoint),
                 tls=trusting_chain(self._trusts, pods.certificate(pod)),
             )
         self._changed(self._view.pods.get(pod.metadata.name, pod), gone=False)
@@ -277,7 +277,7 @@ class KubernetesRuntime:
             )
 
     async def _wait(self, node: Node, pod: Pod, watched: _Watched) -> None:
-        while watched.seen.alive:
+        while watched.observation.alive:
             try:
                 await self._launches.until_it_runs(node, pod, times=2)
             except CannotStart as error:
@@ -297,7 +297,11 @@ class KubernetesRuntime:
         """Handle a changed or deleted pod."""
         node_id = pod.metadata.labels.get(NODE_LABEL, "")
         watched = self._watched.get(node_id)
-        if watched is None or watched.seen.process != pod.uid or not watched.seen.alive:
+        if (
+            watched is None
+            or watched.observation.process != pod.uid
+            or not watched.observation.alive
+        ):
             if not gone:
                 self._release_later(pod)
             return
@@ -312,9 +316,9 @@ class KubernetesRuntime:
         if why and not was_unseen:
             self._on_observation(node_id, _unknown(pod.uid, why))
         elif was_unseen and not why:
-            self._on_observation(node_id, watched.seen)
+            self._on_observation(node_id, watched.observation)
         if pods.is_running(pod) and watched.stream is None:
-            watched.stream = Watch(
+            watched.stream = StatesWatch(
                 watched.address,
                 watched.tls,
                 lambda state: self._on_state(node_id, pod.uid, state),
@@ -341,12 +345,12 @@ class KubernetesRuntime:
     async def _settle(self, node_id: str, pod: Pod, *, gone: bool) -> None:
         """Find out why an lnd has ended, report it, and release its pod."""
         end = pods.end(pod) if pods.has_ended(pod) else UNEXPLAINED
-        seen = Observation(process=pod.uid, alive=False, end=end)
+        observation = Observation(process=pod.uid, alive=False, end=end)
         while not gone:
             try:
-                seen = await self._ended(node_id, pod)
-                if not seen.asked:
-                    await self._objects.tell(pod, seen.end)
+                observation = await self._ended(node_id, pod)
+                if not observation.stopped_by_owner:
+                    await self._objects.tell(pod, observation.end)
                 if pod.metadata.is_deleted:
                     await self._objects.release(pod)
             except (ClusterAway, ClusterRefused) as error:
@@ -358,39 +362,41 @@ class KubernetesRuntime:
                 await asyncio.sleep(_LOOK_AGAIN_S)
             else:
                 break
-        self._report(node_id, seen)
+        self._report(node_id, observation)
 
     async def _ended(self, node_id: str, pod: Pod) -> Observation:
         """Return the observation of an lnd that has ended, whose pod still exists."""
         self._unknown.discard(node_id)
-        asked = await self._objects.was_stopped_by_owner(pod)
+        stopped_by_owner = await self._objects.was_stopped_by_owner(pod)
         end = pods.end(pod)
-        return Observation(process=pod.uid, alive=False, asked=asked, end=end)
+        return Observation(
+            process=pod.uid, alive=False, stopped_by_owner=stopped_by_owner, end=end
+        )
 
     def _report_gone(self, node: Node) -> Observation:
         """Return the observation that a node's pod is gone; report it if watched."""
         self._unknown.discard(node.id)
         gone = Observation(process=node.process, alive=False)
         watched = self._watched.get(node.id)
-        if watched is not None and watched.seen.process == node.process:
-            if not watched.seen.alive:
-                return watched.seen
+        if watched is not None and watched.observation.process == node.process:
+            if not watched.observation.alive:
+                return watched.observation
             self._report(node.id, gone)
         return gone
 
-    def _on_state(self, node_id: str, uid: str, state: State) -> None:
+    def _on_state(self, node_id: str, uid: str, state: LndState) -> None:
         watched = self._watched.get(node_id)
-        if watched is not None and watched.seen == Observation(
-            process=uid, state=watched.seen.state
+        if watched is not None and watched.observation == Observation(
+            process=uid, state=watched.observation.state
         ):
             self._report(node_id, Observation(process=uid, state=state))
 
-    def _report(self, node_id: str, seen: Observation) -> None:
+    def _report(self, node_id: str, observation: Observation) -> None:
         watched = self._watched[node_id]
-        watched.seen = seen
-        if not seen.alive and watched.stream is not None:
+        watched.observation = observation
+        if not observation.alive and watched.stream is not None:
             watched.stream.close()
-        self._on_observation(node_id, seen)
+        self._on_observation(node_id, observation)
 
 
 def _unknown(process: str, why: str) -> Observation:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from leyden.errors import CannotStart
 from leyden.nodes.lnd import home
 from leyden.nodes.lnd.options import Logs, Options
-from leyden.nodes.rules.nodes import Network, Node, Type
+from leyden.nodes.rules.nodes import Network, Node, NodeType
 from leyden.nodes.rules.versions import Version
 from leyden.nodes.runtimes.base import LaunchSpec
 from leyden.nodes.runtimes.kubernetes import manifests, pods
@@ -24,7 +24,7 @@ class Size(Struct, frozen=True, kw_only=True):
     disk_gib: int = 10
 
 
-SIZES: Mapping[Type, Size] = {
+SIZES: Mapping[NodeType, Size] = {
     type_: Size(share=share) for type_, share in SHARES.items()
 }
 
@@ -35,7 +35,7 @@ class Template(Struct, frozen=True, kw_only=True):
     grounds: Mapping[Network, Ground]
     images: Mapping[Version, str]
     storage_class: str
-    sizes: Mapping[Type, Size] = field(default_factory=lambda: SIZES)
+    sizes: Mapping[NodeType, Size] = field(default_factory=lambda: SIZES)
     priority_class: str = ""
     companion: Companion | None = None
     rest_port: int = 18_080

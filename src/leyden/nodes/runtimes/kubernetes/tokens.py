@@ -12,7 +12,7 @@ from typing import Final
 from leyden.errors import Unauthorized
 from leyden.nodes.rules.nodes import Node
 from leyden.nodes.runtimes.kubernetes import manifests
-from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
 from leyden.nodes.runtimes.kubernetes.companions import AUDIENCE
 from leyden.values import Struct, field
 
@@ -22,7 +22,7 @@ _POD_UID: Final = "authentication.kubernetes.io/pod-uid"
 # A review takes the API server some milliseconds, so results are cached. The token of a
 # pod that has ended is accepted for this long at most.
 _CACHED_S: Final = 60.0
-_MOST_CACHED: Final = 10_000
+_MAX_CACHED: Final = 10_000
 _LONGEST: Final = 8192
 
 
@@ -41,7 +41,7 @@ class _TokenReview(Struct, frozen=True, kw_only=True):
     status: _Status = field(default_factory=_Status)
 
 
-class Caller(Struct, frozen=True, kw_only=True):
+class PodCaller(Struct, frozen=True, kw_only=True):
     """The pod that a token was issued for."""
 
     name: str
@@ -55,10 +55,10 @@ class Caller(Struct, frozen=True, kw_only=True):
 class Tokens:
     """Reviews tokens of pods in our namespace."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: KubernetesApi) -> None:
         self._api = api
         self._account = f"system:serviceaccount:{api.namespace}:"
-        self._known: dict[bytes, tuple[Caller, float]] = {}
+        self._known: dict[bytes, tuple[PodCaller, float]] = {}
 
     async def speaks_for(self, token: str, node: Node) -> bool:
         """Return whether a token is the node's; raise Unauthorized if no pod's."""
@@ -68,7 +68,7 @@ class Tokens:
         """Raise Unauthorized unless the token belongs to a pod of ours."""
         await self._caller(token)
 
-    async def _caller(self, token: str) -> Caller:
+    async def _caller(self, token: str) -> PodCaller:
         if not token or len(token) > _LONGEST:
             raise Unauthorized("the token does not belong to a node's pod")
         digest = hashlib.sha256(token.encode()).digest()
@@ -78,12 +78,12 @@ class Tokens:
             return known[0]
         self._known.pop(digest, None)
         caller = await self._reviewed(token)
-        if len(self._known) >= _MOST_CACHED:
+        if len(self._known) >= _MAX_CACHED:
             del self._known[next(iter(self._known))]
         self._known[digest] = caller, now + _CACHED_S
         return caller
 
-    async def _reviewed(self, token: str) -> Caller:
+    async def _reviewed(self, token: str) -> PodCaller:
         review = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenReview",
@@ -101,4 +101,4 @@ class Tokens:
             or not uid
         ):
             raise Unauthorized("the token does not belong to a node's pod")
-        return Caller(name=name, uid=uid)
+        return PodCaller(name=name, uid=uid)

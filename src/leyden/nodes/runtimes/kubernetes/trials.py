@@ -14,7 +14,7 @@ from leyden.base.rules.addresses import is_public
 from leyden.base.settings import Settings
 from leyden.errors import ClusterAway, SetupError
 from leyden.nodes.runtimes.kubernetes import manifests
-from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
 from leyden.nodes.runtimes.kubernetes.companions import CONTAINER_SECURITY
 from leyden.nodes.runtimes.kubernetes.kinds import Pod
 
@@ -33,7 +33,9 @@ _NOT_HELD: Final = (
 )
 
 
-async def examine(settings: Settings, api: Api) -> AsyncIterator[tuple[str, str]]:
+async def examine(
+    settings: Settings, api: KubernetesApi
+) -> AsyncIterator[tuple[str, str]]:
     """Yield what was tried, and what to do about it; "" if it is as it should be."""
     if not settings.companion_image:
         raise SetupError("companion_image: must be set: its program runs the test")
@@ -80,7 +82,7 @@ def _is_public(address: str) -> bool:
 
 
 async def connections(
-    api: Api, image: str, addresses: Sequence[str]
+    api: KubernetesApi, image: str, addresses: Sequence[str]
 ) -> Mapping[str, bool]:
     """Return which HOST:PORT a pod can reach; raise ClusterAway if it does not run."""
     path = api.path("pods", NAME)
@@ -126,12 +128,12 @@ def manifest(image: str, addresses: Sequence[str]) -> dict[str, Any]:
     }
 
 
-async def _gone(api: Api, path: str) -> None:
+async def _gone(api: KubernetesApi, path: str) -> None:
     if await api.delete(path, grace_s=0):
         await _until(api, path, ended=False)
 
 
-async def _until(api: Api, path: str, *, ended: bool) -> None:
+async def _until(api: KubernetesApi, path: str, *, ended: bool) -> None:
     """Wait until the pod has ended, or is gone."""
     try:
         async with asyncio.timeout(_WITHIN_S):

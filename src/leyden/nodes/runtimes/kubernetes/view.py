@@ -7,21 +7,23 @@ from typing import Final
 
 from leyden.errors import ClusterAway
 from leyden.nodes.runtimes.kubernetes import pods
-from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
 from leyden.nodes.runtimes.kubernetes.informer import Informer
 from leyden.nodes.runtimes.kubernetes.kinds import Machine, Pod
 
 _MACHINES: Final = "/api/v1/nodes"
 
 
-class View:
+class ClusterView:
     """Our pods and all machines, watched from the first use on.
 
     `on_change` is called for each pod that changes, and for the pods of a machine that
     is lost or responds again.
     """
 
-    def __init__(self, api: Api, on_change: Callable[[Pod, bool], None]) -> None:
+    def __init__(
+        self, api: KubernetesApi, on_change: Callable[[Pod, bool], None]
+    ) -> None:
         self._on_change = on_change
         self._readiness: dict[str, str] = {}
         self._pods = Informer(api, api.path("pods"), Pod, self._pod)
@@ -32,7 +34,7 @@ class View:
     @property
     def pods(self) -> Mapping[str, Pod]:
         """The pods by name."""
-        return self._pods.there
+        return self._pods.objects
 
     async def ready(self) -> None:
         """Return once both are listed; raise ClusterAway if that fails."""
@@ -48,7 +50,7 @@ class View:
 
     def unseen(self, pod: Pod) -> str:
         """Return why it is unknown whether a pod's lnd runs; "" if it is known."""
-        return pods.unseen(pod, self._machines.there)
+        return pods.unseen(pod, self._machines.objects)
 
     async def changed(self, within_s: float) -> None:
         """Wait for any change, for at most this time."""
@@ -74,7 +76,7 @@ class View:
         if not gone:
             self._readiness[name] = pods.readiness(machine)
         if self._readiness.get(name, "") != before:
-            for pod in list(self._pods.there.values()):
+            for pod in list(self._pods.objects.values()):
                 if pod.spec.node_name == name:
                     self._on_change(pod, False)  # noqa: FBT003  whether it is gone
         self._wake()

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 _API: Final = "admissionregistration.k8s.io/v1"
 # What else of a volume can be changed once it exists. The rest is immutable.
-_KEPT: Final = (
+_IMMUTABLE: Final = (
     *("metadata.?labels", "metadata.?annotations", "metadata.?finalizers"),
     *("metadata.?ownerReferences", "spec.?capacity", "spec.?accessModes"),
     *("spec.?claimRef", "spec.?mountOptions", "spec.?nodeAffinity"),
@@ -37,7 +37,7 @@ def manifests(name: str, *, namespace: str, account: str) -> Iterator[dict[str, 
 def spec(*, namespace: str, account: str) -> dict[str, Any]:
     """Return the content of the policy."""
     claimed = f"oldObject.spec.?claimRef.?namespace.orValue('') == '{namespace}'"
-    kept = " && ".join(f"object.{each} == oldObject.{each}" for each in _KEPT)
+    unchanged = " && ".join(f"object.{each} == oldObject.{each}" for each in _IMMUTABLE)
     return {
         "failurePolicy": "Fail",
         "matchConstraints": {
@@ -61,6 +61,6 @@ def spec(*, namespace: str, account: str) -> dict[str, Any]:
                 "expression": claimed,
                 "message": f"only volumes that are claimed in {namespace}",
             },
-            {"expression": kept, "message": "only persistentVolumeReclaimPolicy"},
+            {"expression": unchanged, "message": "only persistentVolumeReclaimPolicy"},
         ],
     }

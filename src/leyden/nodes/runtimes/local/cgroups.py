@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.base.processes import Identity, alive
+from leyden.base.processes import ProcessIdentity, alive
 from leyden.errors import SetupError
 from leyden.nodes.runtimes.local.egress_policy import table_of
 from leyden.nodes.runtimes.local.placement import Share
@@ -26,14 +26,14 @@ _CONTROLLERS: Final = "cgroup.controllers"
 _ENABLED: Final = "cgroup.subtree_control"
 _MEMBERS: Final = "cgroup.procs"
 # Go has a thread for each blocking call. lnd has some dozens.
-_MOST_THREADS: Final = 1_024
+_MAX_THREADS: Final = 1_024
 
 # By controller: the file of its limit, and the value to write there.
 Limits = Mapping[str, tuple[str, Callable[[Share], int]]]
 LIMITS: Final[Limits] = {
     "cpu": ("cpu.weight", lambda share: share.weight),
     "memory": ("memory.max", lambda share: share.memory),
-    "pids": ("pids.max", lambda _: _MOST_THREADS),
+    "pids": ("pids.max", lambda _: _MAX_THREADS),
 }
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class Cgroups:
         except OSError as error:
             raise SetupError(f"{error.filename}: {error.strerror}") from None
 
-    def hold(self, node_id: str, process: Identity, share: Share) -> None:
+    def hold(self, node_id: str, process: ProcessIdentity, share: Share) -> None:
         """Limit a process to its share; no-op if it has ended or is limited.
 
         This waits for all CPUs to notice, about ten milliseconds, in which no
@@ -130,7 +130,7 @@ class Cgroups:
             if not {*enabled.read_text().split()} >= wanted:
                 _write(enabled, " ".join(f"+{each}" for each in sorted(wanted)))
 
-    def _is_held(self, node_id: str, process: Identity) -> bool:
+    def _is_held(self, node_id: str, process: ProcessIdentity) -> bool:
         try:
             lines = Path(f"/proc/{process.pid}/cgroup").read_text().splitlines()
         except OSError:

@@ -38,11 +38,11 @@ from leyden.values import Struct
 PREFIX: Final = "leyden_"
 CHAIN: Final = "output"
 _V4_BITS = 32
-_MOST_COMMENT = 120
+_MAX_COMMENT = 120
 _PLAIN = re.compile(r"[A-Za-z0-9/._-]+")
 
 
-class Opening(Struct, frozen=True):
+class AllowedDestination(Struct, frozen=True):
     """A destination that is allowed: a network and a port."""
 
     network: Network
@@ -56,9 +56,13 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
 
     home: Path
     placement: Placement
-    openings: tuple[Opening, ...] = ()  # allowed although they are not public
+    openings: tuple[
+        AllowedDestination, ...
+    ] = ()  # allowed although they are not public
     closed: tuple[Network, ...] = ()  # refused although they are public
-    locked: tuple[Opening, ...] = ()  # refused, one port each: the host has other ports
+    locked: tuple[
+        AllowedDestination, ...
+    ] = ()  # refused, one port each: the host has other ports
     arrivals: Arrivals | None = None  # limits on new connections to nodes
 
     @property
@@ -77,7 +81,7 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
         home = str(self.home)
         # The path is stored if it fits and needs no escaping. Only then can the policy
         # be found abandoned.
-        named = len(home) <= _MOST_COMMENT and _PLAIN.fullmatch(home) is not None
+        named = len(home) <= _MAX_COMMENT and _PLAIN.fullmatch(home) is not None
         comment = home if named else "/"
         return "\n".join(
             (
@@ -177,7 +181,7 @@ def _to(network: Network) -> str:
     return f"{'ip' if network.version == 4 else 'ip6'} daddr {network}"  # noqa: PLR2004
 
 
-def _at(opening: Opening) -> str:
+def _at(opening: AllowedDestination) -> str:
     if opening.port is None:
         return f"meta l4proto {opening.protocol}"
     last = "" if opening.last_port is None else f"-{opening.last_port}"

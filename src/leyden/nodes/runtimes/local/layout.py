@@ -18,7 +18,7 @@ from leyden.nodes.runtimes.local.placement import Placement
 from leyden.values import Struct
 
 # Only the lines about the latest end are useful.
-MOST_OUTPUT: Final = 1 << 20
+MAX_OUTPUT: Final = 1 << 20
 _LND: Final = "lnd"
 
 

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from leyden.base import processes
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.errors import Conflict, NodeAway, SetupError
 from leyden.lnd.trust import trusting_chain
 from leyden.nodes.lnd import endings, home
 from leyden.nodes.lnd.options import Logs
-from leyden.nodes.lnd.states import OPENS_AFTER_S, Address, Watch
+from leyden.nodes.lnd.states import OPENS_AFTER_S, StatesWatch, TlsAddress
 from leyden.nodes.rules.nodes import Cause, Node
-from leyden.nodes.rules.observations import UNEXPLAINED, End, Observation, State
+from leyden.nodes.rules.observations import UNEXPLAINED, End, LndState, Observation
 from leyden.nodes.rules.versions import Version
 from leyden.nodes.runtimes.base import Checkpoint, LaunchSpec, OnObservation
 from leyden.nodes.runtimes.local import counter
@@ -45,8 +45,8 @@ _HANDSHAKES_AT_ONCE: Final = 8
 class _Watched(Struct):
     """The last observation of one process, and what watches it."""
 
-    seen: Observation
-    stream: Watch
+    observation: Observation
+    stream: StatesWatch
     ending: "asyncio.Task[None]"
 
     def drop(self) -> None:
@@ -54,7 +54,7 @@ class _Watched(Struct):
         self.ending.cancel()
 
 
-class Egress(Protocol):
+class NodeEgress(Protocol):
     """The egress policy that nodes are started under."""
 
     async def admit(self) -> None:
@@ -80,7 +80,7 @@ class LocalRuntime:
         logs: Logs | None = None,
         grace_s: float = 600,
         cgroups: Cgroups | None = None,
-        egress: Egress | None = None,
+        egress: NodeEgress | None = None,
     ) -> None:
         self.layout = layout
         self._placement = layout.placement
@@ -139,7 +139,7 @@ class LocalRuntime:
     async def stop(self, node: Node) -> None:
         """Stop lnd: terminate, wait for the grace period, then kill."""
         if node.has_process:
-            running = Identity.read(node.process)
+            running = ProcessIdentity.read(node.process)
             if not processes.alive(running) and self._why_unknown(node):
                 raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
         elif found := await self._holder(node):
@@ -165,8 +165,8 @@ class LocalRuntime:
         see it.
         """
         watched = self._watched.get(node.id)
-        if watched is None or watched.seen.process != node.process:
-            running = Identity.read(node.process)
+        if watched is None or watched.observation.process != node.process:
+            running = ProcessIdentity.read(node.process)
             if not processes.alive(running):
                 if why := self._why_unknown(node):
                     return Observation(process=node.process, known=False, why=why)
@@ -174,7 +174,7 @@ class LocalRuntime:
                     node, node.process, out_of_memory=self._short(node)
                 )
             watched = self._watch(node, running)
-        return watched.seen
+        return watched.observation
 
     def watch(self, on_observation: OnObservation) -> None:
         """Report each state and each end from now on."""
@@ -203,7 +203,7 @@ class LocalRuntime:
         if self._cgroups is not None:
             self._cgroups.remove()  # except those of running lnds
 
-    async def _holder(self, node: Node) -> Identity | None:
+    async def _holder(self, node: Node) -> ProcessIdentity | None:
         """Return the node's running lnd, if any; NodeAway if it cannot be seen."""
         claim = self.layout.claim(node)
         try:
@@ -225,19 +225,21 @@ class LocalRuntime:
             return ""
         return self._unknown.add(node.id, why)
 
-    def _watch(self, node: Node, running: Identity, *, new: bool = False) -> _Watched:
+    def _watch(
+        self, node: Node, running: ProcessIdentity, *, new: bool = False
+    ) -> _Watched:
         process = running.written
         self._unknown.discard(node.id)
         watched = self._watched.get(node.id)
         if watched is not None:
-            if watched.seen.process == process:
+            if watched.observation.process == process:
                 return watched
             watched.drop()
-        address = Address(
+        address = TlsAddress(
             self._placement.host(node), self._placement.rest_port, node.api_endpoint
         )
 
-        def on_state(state: State) -> None:
+        def on_state(state: LndState) -> None:
             priority.update(state)
             self._report(node.id, Observation(process=process, state=state))
 
@@ -245,8 +247,8 @@ class LocalRuntime:
         if new:
             priority.update(None)
         watched = _Watched(
-            seen=Observation(process=process),
-            stream=Watch(
+            observation=Observation(process=process),
+            stream=StatesWatch(
                 address,
                 trusting_chain(self._trusts, home.certificate(self.layout.home(node))),
                 on_state,
@@ -261,14 +263,14 @@ class LocalRuntime:
         self._limit(node, running, after_s=_HELD_AFTER_S if new else 0)
         return watched
 
-    def _limit(self, node: Node, running: Identity, *, after_s: float) -> None:
+    def _limit(self, node: Node, running: ProcessIdentity, *, after_s: float) -> None:
         """Limit the process to its share, if the kernel can."""
         if self._cgroups is not None:
             share, loop = self._placement.shares[node.type], asyncio.get_running_loop()
             hold = partial(self._cgroups.hold, node.id, running, share)
             loop.call_later(after_s, loop.run_in_executor, None, hold)
 
-    async def _await_end(self, node: Node, running: Identity) -> None:
+    async def _await_end(self, node: Node, running: ProcessIdentity) -> None:
         code = await _exited(running)
         self._watched[node.id].stream.close()
         ended = await self._ended(
@@ -292,13 +294,15 @@ class LocalRuntime:
             self.layout.home(node), self.layout.grounds[node.network].chain
         )
         words = await asyncio.to_thread(endings.log_end, file)
-        asked = endings.stopped_by_owner(words, code)
+        stopped_by_owner = endings.stopped_by_owner(words, code)
         end = _end(code, out_of_memory=out_of_memory)
-        return Observation(process=process, alive=False, asked=asked, end=end)
+        return Observation(
+            process=process, alive=False, stopped_by_owner=stopped_by_owner, end=end
+        )
 
-    def _report(self, node_id: str, seen: Observation) -> None:
-        self._watched[node_id].seen = seen
-        self._on_observation(node_id, seen)
+    def _report(self, node_id: str, observation: Observation) -> None:
+        self._watched[node_id].observation = observation
+        self._on_observation(node_id, observation)
 
 
 def _end(code: int | None, *, out_of_memory: bool) -> End:
@@ -312,7 +316,7 @@ def _end(code: int | None, *, out_of_memory: bool) -> End:
     return End(cause=Cause.EXITED, why=f"exit code {code}")
 
 
-async def _exited(running: Identity) -> int | None:
+async def _exited(running: ProcessIdentity) -> int | None:
     """Wait for the end, even while too many open files prevent a pidfd."""
     while True:
         try:

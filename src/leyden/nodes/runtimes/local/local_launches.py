@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.base import processes
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.errors import CannotStart, SetupError
 from leyden.nodes.lnd import home
 from leyden.nodes.lnd.options import Logs, Options
@@ -15,7 +15,7 @@ from leyden.nodes.rules.starts import Start, refuse_old_copy
 from leyden.nodes.rules.versions import Version
 from leyden.nodes.runtimes.base import LaunchSpec
 from leyden.nodes.runtimes.local import counter
-from leyden.nodes.runtimes.local.layout import MOST_OUTPUT, Layout
+from leyden.nodes.runtimes.local.layout import MAX_OUTPUT, Layout
 from leyden.nodes.runtimes.local.priorities import STARTING
 
 _REVISION: Final = (
@@ -110,11 +110,11 @@ class LocalLaunches:
         )
         counter.count(self._layout.starts(node), launch_spec.last_start)
 
-    async def spawn(self, node: Node, lnd: Path) -> Identity:
+    async def spawn(self, node: Node, lnd: Path) -> ProcessIdentity:
         """Start lnd, which holds the node's claim from the fork on."""
         lnd_home, output = self._layout.home(node), self._layout.output(node)
         with contextlib.suppress(FileNotFoundError):
-            if output.stat().st_size > MOST_OUTPUT:
+            if output.stat().st_size > MAX_OUTPUT:
                 output.unlink()  # the output of thousands of crashes is useless
         share, owner = self._placement.shares[node.type], self._placement.owner(node)
         return await processes.spawn(
@@ -134,7 +134,7 @@ class LocalLaunches:
         )
 
 
-def revision(running: Identity) -> int:
+def revision(running: ProcessIdentity) -> int:
     """Return the revision that an lnd was started with; 0 if it has ended."""
     try:
         environment = Path(f"/proc/{running.pid}/environ").read_bytes().split(b"\0")

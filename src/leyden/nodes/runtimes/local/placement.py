@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.base.processes import Limits
+from leyden.base.processes import ResourceLimits
 from leyden.errors import SetupError
-from leyden.nodes.lnd.home import Owner
-from leyden.nodes.rules.nodes import Node, Type
+from leyden.nodes.lnd.home import FileOwner
+from leyden.nodes.rules.nodes import Node, NodeType
 from leyden.values import Struct, field
 
 MIB: Final = 1 << 20
@@ -39,9 +39,9 @@ class Share(Struct, frozen=True, kw_only=True):
             )
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ResourceLimits:
         """Return the limits of each process; cgroups.py sets the others."""
-        return Limits(open_files=self.open_files)
+        return ResourceLimits(open_files=self.open_files)
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -56,9 +56,11 @@ class Share(Struct, frozen=True, kw_only=True):
         }
 
 
-SHARES: Final[Mapping[Type, Share]] = {
-    Type.STANDARD: Share(memory=1024 * MIB),
-    Type.PROFESSIONAL: Share(memory=4096 * MIB, weight=400, cpus=4, open_files=16_384),
+SHARES: Final[Mapping[NodeType, Share]] = {
+    NodeType.STANDARD: Share(memory=1024 * MIB),
+    NodeType.PROFESSIONAL: Share(
+        memory=4096 * MIB, weight=400, cpus=4, open_files=16_384
+    ),
 }
 
 
@@ -72,7 +74,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     grpc_port: int = 18_009
     peer_port: int = 18_735  # for the peers that the gateway lets through
     first_uid: int | None = None  # None: nodes run as our own user
-    shares: Mapping[Type, Share] = field(default_factory=lambda: SHARES)
+    shares: Mapping[NodeType, Share] = field(default_factory=lambda: SHARES)
 
     def host(self, node: Node) -> str:
         """Return the node's address, where only the node listens."""
@@ -80,11 +82,11 @@ class Placement(Struct, frozen=True, kw_only=True):
             raise SetupError(f"{self.network} has no address for node {node.slot}")
         return str(self.network.network_address + node.slot)
 
-    def owner(self, node: Node) -> Owner | None:
+    def owner(self, node: Node) -> FileOwner | None:
         """Return the node's own user, if each node has one."""
         if self.first_uid is None:
             return None
-        return Owner(uid=self.first_uid + node.slot, gid=self.first_uid + node.slot)
+        return FileOwner(uid=self.first_uid + node.slot, gid=self.first_uid + node.slot)
 
 
 def can_be_reached(path: Path) -> bool:

@@ -12,12 +12,14 @@ import asyncio
 from typing import Final
 
 from leyden.base import processes
-from leyden.base.processes import Identity
-from leyden.nodes.rules.observations import State
+from leyden.base.processes import ProcessIdentity
+from leyden.nodes.rules.observations import LndState
 
 STARTING: Final = 19
 RUNNING: Final = 10
-_RUNS: Final = frozenset({State.NON_EXISTING, State.RPC_ACTIVE, State.SERVER_ACTIVE})
+_RUNS: Final = frozenset(
+    {LndState.NON_EXISTING, LndState.RPC_ACTIVE, LndState.SERVER_ACTIVE}
+)
 # Without root, Linux changes the niceness of one session in a tenth of a second.
 _AGAIN_S: Final = 0.15
 
@@ -25,11 +27,11 @@ _AGAIN_S: Final = 0.15
 class Priority:
     """Sets the priority of one lnd by its state."""
 
-    def __init__(self, running: Identity) -> None:
+    def __init__(self, running: ProcessIdentity) -> None:
         self._running = running
         self._niceness: int | None = None
 
-    def update(self, state: State | None) -> None:
+    def update(self, state: LndState | None) -> None:
         """Set the priority for this state; None: the lnd was just started."""
         niceness = RUNNING if state in _RUNS else STARTING
         if niceness != self._niceness:

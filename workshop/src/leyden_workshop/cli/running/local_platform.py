@@ -45,13 +45,13 @@ async def _stop_rest(given: Settings, *, nodes: bool) -> None:
 def status(home: Path | None, *, as_json: bool) -> None:
     """Print what is running; exit 1 if the platform is not up."""
     given = settings_of(home)
-    kept = first_run.read(given.home_path)
-    login = kept.get("dashboard_login", {}).get("email")
+    account = first_run.read(given.home_path)
+    login = account.get("dashboard_login", {}).get("email")
     file = given.home_path / first_run.FILE
     found = {
         **service.platform_status(given),
         "sign_in_as": login and f"{login}; its password is in {file}",
-        "organization_id": kept.get("organization_id"),
+        "organization_id": account.get("organization_id"),
         **service.rest_status(given),
     }
     with suppress(SetupError):
@@ -63,7 +63,7 @@ def status(home: Path | None, *, as_json: bool) -> None:
     sys.exit(0 if found["api"] == "ready" else 1)
 
 
-def _chain_status(given: Settings, chain: access.Access) -> dict[str, Any]:
+def _chain_status(given: Settings, chain: access.ChainAccess) -> dict[str, Any]:
     """Return which daemons run, and the market's line."""
     found: dict[str, Any] = {}
     is_up = holder(given) is not None

@@ -25,12 +25,12 @@ import aiohttp
 
 from leyden.lnd.rest import WALLET_S
 from leyden.lnd.trust import trusting
-from leyden.nodes.lnd.client import Lnd, connect
-from leyden.nodes.lnd.states import Address
+from leyden.nodes.lnd.client import LndClient, connect
+from leyden.nodes.lnd.states import TlsAddress
 from leyden.values import fields
 from leyden_workshop.devnet import first_run
-from leyden_workshop.devnet.first_run import Account
-from leyden_workshop.devnet.places import AuctionPorts
+from leyden_workshop.devnet.first_run import FirstAccount
+from leyden_workshop.devnet.layout import AuctionPorts
 from leyden_workshop.devnet.scenario import market_opens
 from tests.ports import free_network, free_port, free_ports
 
@@ -64,7 +64,7 @@ class Owned:
 
     id: str
     endpoint: str
-    lnd: Lnd
+    lnd: LndClient
     macaroon: str = ""
     seed: list[str] = field(default_factory=list)
 
@@ -98,7 +98,7 @@ class Owned:
         )
 
 
-class Town:
+class RunningPlatform:
     """An installation with everything in it."""
 
     def __init__(self, folder: Path, *, market: bool = False) -> None:
@@ -147,7 +147,7 @@ class Town:
         log.close()
         async with asyncio.timeout(UP_S):
             while not ready.exists():
-                assert self.platform.returncode is None, self.told()
+                assert self.platform.returncode is None, self.printed()
                 await asyncio.sleep(0.1)
         self.facts: dict[str, Any] = json.loads((self.home / "dev.json").read_text())
         self._session = await self._stack.enter_async_context(aiohttp.ClientSession())
@@ -168,7 +168,7 @@ class Town:
         await self.run("down", "--nodes")
         await self.platform.wait()
 
-    def told(self) -> str:
+    def printed(self) -> str:
         """Return what the platform printed."""
         return (self.home.parent / "up.log").read_text()[-4000:]
 
@@ -233,7 +233,7 @@ class Town:
         node.endpoint = (await self.of(node, "GET", ""))["api_endpoint"]
         node.lnd = await self._stack.enter_async_context(
             connect(
-                Address(
+                TlsAddress(
                     self.facts["gateway"]["host"],
                     self.facts["gateway"]["rest_port"],
                     node.endpoint,
@@ -257,7 +257,7 @@ class Town:
                     await asyncio.sleep(0.05)
         except TimeoutError:
             raise AssertionError(
-                f"{shown} instead of {status}\n{self.told()}"
+                f"{shown} instead of {status}\n{self.printed()}"
             ) from None
 
     async def until(self, what: str, holds: Any, *, seconds: float = 60) -> None:
@@ -267,22 +267,22 @@ class Town:
                 while not await holds():
                     await asyncio.sleep(0.1)
         except TimeoutError:
-            raise AssertionError(f"never: {what}\n{self.told()}") from None
+            raise AssertionError(f"never: {what}\n{self.printed()}") from None
 
     async def treasury(
         self, method: str, path: str, body: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
         """Call the treasury's lnd."""
-        kept = self.facts["treasury"]
-        host, _, port = kept["rest"].rpartition(":")
-        tls = trusting(Path(kept["certificate"]).read_text())
-        macaroon = Path(kept["macaroon"]).read_bytes().hex()
-        async with connect(Address(host, int(port), "localhost"), tls) as lnd:
+        stored = self.facts["treasury"]
+        host, _, port = stored["rest"].rpartition(":")
+        tls = trusting(Path(stored["certificate"]).read_text())
+        macaroon = Path(stored["macaroon"]).read_bytes().hex()
+        async with connect(TlsAddress(host, int(port), "localhost"), tls) as lnd:
             return await lnd.call(method, path, body, macaroon=macaroon)
 
-    def scenarios(self) -> Account:
+    def scenarios(self) -> FirstAccount:
         """Return the organization of the scenarios that were played here."""
-        return Account(**first_run.read(self.home)["scenarios"])
+        return FirstAccount(**first_run.read(self.home)["scenarios"])
 
     async def credit(self) -> int:
         """Return the credit of the first organization."""

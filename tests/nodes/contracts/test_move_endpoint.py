@@ -9,15 +9,15 @@ import pytest
 from leyden.errors import CannotStart, SetupError
 from leyden.nodes.rules.nodes import Node
 from leyden.nodes.rules.starts import NEVER, Start
-from leyden.nodes.runtimes.local.local_side import LocalSide
-from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.runtimes.local.local_move_endpoint import LocalMoveEndpoint
+from leyden.nodes.runtimes.move_endpoints import MoveEndpoint
 from leyden.values import replace
+from tests.fakes.move_endpoint import FakeMoveEndpoint
 from tests.fakes.runtime import FakeRuntime
-from tests.fakes.side import FakeSide
 from tests.nodes.contracts.runtimes import (
-    FakeHands,
-    Hands,
-    LocalHands,
+    FakeRuntimeCase,
+    LocalRuntimeCase,
+    RuntimeCase,
     install_stand_in,
     start,
 )
@@ -32,8 +32,8 @@ _KNOWN = Start(number=1, copy="")
 class Shore:
     """A side, and the runtime that starts the nodes there."""
 
-    hands: Hands
-    side: Side
+    hands: RuntimeCase
+    side: MoveEndpoint
 
     async def started(self, node: Node, last: Start) -> Node:
         """Start the node where it was started `last`."""
@@ -53,15 +53,15 @@ class Shore:
 
 
 def _fake() -> Shore:
-    hands = FakeHands()
-    assert isinstance(hands.runtime, FakeRuntime)
-    return Shore(hands, FakeSide(hands.runtime))
+    case = FakeRuntimeCase()
+    assert isinstance(case.runtime, FakeRuntime)
+    return Shore(case, FakeMoveEndpoint(case.runtime))
 
 
 def _local(root: Path, lnd: Path) -> Shore:
     root.mkdir()
-    hands = LocalHands(root, lnd)
-    return Shore(hands, LocalSide(hands.layout, grace_s=10))
+    case = LocalRuntimeCase(root, lnd)
+    return Shore(case, LocalMoveEndpoint(case.layout, grace_s=10))
 
 
 @pytest.fixture(params=["fake", "stand-in"])
@@ -75,7 +75,7 @@ async def shores(
     both = _local(memory_path / "here", lnd), _local(memory_path / "there", lnd)
     yield both
     for each in both:
-        assert isinstance(each.hands, LocalHands)
+        assert isinstance(each.hands, LocalRuntimeCase)
         await each.hands.close()
 
 
@@ -95,7 +95,9 @@ async def test_sealed_data_has_no_lnd_and_cannot_be_started(
     here, _ = shores
     for _ in range(2):
         await here.seal(node)
-    await until(lambda: [each.alive for each in here.hands.told][-1:] == [False])
+    await until(
+        lambda: [each.alive for each in here.hands.observations][-1:] == [False]
+    )
     with pytest.raises(CannotStart):
         await here.started(node, _KNOWN)
     for _ in range(2):
@@ -106,17 +108,17 @@ async def test_sealed_data_has_no_lnd_and_cannot_be_started(
 async def test_a_copy_is_equal_and_is_started_once_it_is_settled(
     shores: tuple[Shore, Shore], node: Node
 ) -> None:
-    here, there = shores
+    here, existing = shores
     await here.seal(node)
-    await there.receive(node, here)
-    copy = await there.receive(node, here)
+    await existing.receive(node, here)
+    copy = await existing.receive(node, here)
     with pytest.raises(CannotStart):
-        await there.started(node, _KNOWN)
+        await existing.started(node, _KNOWN)
     for _ in range(2):
-        settled = await there.side.settle(node, copy, _KNOWN)
+        settled = await existing.side.settle(node, copy, _KNOWN)
         assert settled.number > _KNOWN.number
-    assert await there.side.leftovers(node) == []
-    assert (await there.started(node, settled)).process
+    assert await existing.side.leftovers(node) == []
+    assert (await existing.started(node, settled)).process
     await here.clean(node)
     await here.side.unseal(node)
     with pytest.raises(CannotStart):
@@ -126,40 +128,40 @@ async def test_a_copy_is_equal_and_is_started_once_it_is_settled(
 async def test_a_late_copy_replaces_nothing_that_was_settled(
     shores: tuple[Shore, Shore], node: Node
 ) -> None:
-    here, there = shores
+    here, existing = shores
     await here.seal(node)
-    copy = await there.receive(node, here)
-    await there.side.settle(node, copy, _KNOWN)
-    await there.receive(node, here)  # from a process that was suspended
-    settled = await there.side.settle(node, copy, _KNOWN)
-    assert (await there.started(node, settled)).process
+    copy = await existing.receive(node, here)
+    await existing.side.settle(node, copy, _KNOWN)
+    await existing.receive(node, here)  # from a process that was suspended
+    settled = await existing.side.settle(node, copy, _KNOWN)
+    assert (await existing.started(node, settled)).process
 
 
 async def test_a_node_that_is_there_is_not_overwritten(
     shores: tuple[Shore, Shore], node: Node
 ) -> None:
-    here, there = shores
-    await there.hands.runtime.stop(await start(there.hands, never_started(node)))
+    here, existing = shores
+    await existing.hands.runtime.stop(await start(existing.hands, never_started(node)))
     await here.seal(node)
-    copy = await there.receive(node, here)
+    copy = await existing.receive(node, here)
     with pytest.raises(SetupError, match="is not the copy that arrived"):
-        await there.side.settle(node, copy, NEVER)
+        await existing.side.settle(node, copy, NEVER)
 
 
 async def test_only_leftovers_that_were_found_are_deleted(
     shores: tuple[Shore, Shore], node: Node
 ) -> None:
-    here, there = shores
+    here, existing = shores
     await here.seal(node)
-    await there.receive(node, here)
-    found = await here.side.leftovers(node), await there.side.leftovers(node)
+    await existing.receive(node, here)
+    found = await here.side.leftovers(node), await existing.side.leftovers(node)
     await here.clean(node)  # another worker, meanwhile
-    await there.clean(node)
+    await existing.clean(node)
     await here.seal(await start(here.hands, never_started(node)))
-    copy = await there.receive(node, here)
-    for side, names in zip((here.side, there.side), found, strict=True):
+    copy = await existing.receive(node, here)
+    for side, names in zip((here.side, existing.side), found, strict=True):
         await side.delete(node, names)
-    assert (await there.side.settle(node, copy, _KNOWN)).number > _KNOWN.number
+    assert (await existing.side.settle(node, copy, _KNOWN)).number > _KNOWN.number
     await here.side.unseal(node)
     assert (await here.started(never_started(node), _KNOWN)).process
 

@@ -31,9 +31,9 @@ from leyden_workshop.devnet import (
 )
 from leyden_workshop.devnet.auction import Auction
 from leyden_workshop.devnet.auctioneer import EVERY_S
-from leyden_workshop.devnet.network import Network
-from leyden_workshop.devnet.places import AuctionPorts
-from leyden_workshop.devnet.supervision import Keeper
+from leyden_workshop.devnet.layout import AuctionPorts
+from leyden_workshop.devnet.network import PrivateNetwork
+from leyden_workshop.devnet.supervision import SupervisingKeeper
 from tests.ports import free_ports
 from tests.programs import built
 from tests.workshop.devnet.conftest import some_ports
@@ -46,12 +46,12 @@ _LAST_WAIT_S = 1.0
 
 
 @dataclass
-class Bazaar:
+class ManualAuction:
     """The market of one home, supervised as `leyden up` does it."""
 
     home: Path
     said: list[str]
-    auctioneer: Keeper = field(init=False)
+    auctioneer: SupervisingKeeper = field(init=False)
     _keeping: list["asyncio.Task[None]"] = field(default_factory=list)
 
     @classmethod
@@ -61,21 +61,23 @@ class Bazaar:
         names = [field.name for field in values.fields(AuctionPorts)]
         traders = AuctionPorts(**dict(zip(names, free_ports(len(names)), strict=True)))
         ports = values.replace(some_ports(), auction=traders)
-        chain = Network(home, programs=programs, ports=ports, last_wait_s=_LAST_WAIT_S)
-        bazaar = cls(home, [])
+        chain = PrivateNetwork(
+            home, programs=programs, ports=ports, last_wait_s=_LAST_WAIT_S
+        )
+        opened_auction = cls(home, [])
         try:
-            await chain.start(bazaar.said.append)
-            bazaar._keeping.append(asyncio.create_task(chain.supervise()))
+            await chain.start(opened_auction.said.append)
+            opened_auction._keeping.append(asyncio.create_task(chain.supervise()))
             auction = Auction(
                 home, programs=programs, every_s=every_s, last_wait_s=_LAST_WAIT_S
             )
-            bazaar.auctioneer = auction.keepers["auctioneer"]
-            await auction.start(bazaar.said.append)
-            bazaar._keeping.append(asyncio.create_task(auction.supervise()))
+            opened_auction.auctioneer = auction.keepers["auctioneer"]
+            await auction.start(opened_auction.said.append)
+            opened_auction._keeping.append(asyncio.create_task(auction.supervise()))
         except BaseException:
-            await bazaar.close()
+            await opened_auction.close()
             raise
-        return bazaar
+        return opened_auction
 
     async def close(self) -> None:
         """End the supervision, and every daemon."""
@@ -85,7 +87,7 @@ class Bazaar:
         await network.stop(self.home)
 
     @property
-    def access(self) -> access.Access:
+    def access(self) -> access.ChainAccess:
         return access.load(self.home)
 
     async def offer(self, sats: int) -> str:
@@ -109,22 +111,22 @@ class Bazaar:
     async def has_bid(self, sats: int) -> None:
         """Wait until the auctioneer has the provider's bid for so much."""
 
-        async def there() -> bool:
+        async def is_reached() -> bool:
             bids = (await overview.status(self.home))["bids"]
             return any(bid["sats"] == sats for bid in bids)
 
-        await self.until(f"a bid for {sats} sat is there", there)
+        await self.until(f"a bid for {sats} sat is there", is_reached)
 
     async def has_channel(self, sats: int) -> None:
         """Let the auction match until the customer has an active channel so large."""
 
-        async def there() -> bool:
+        async def is_reached() -> bool:
             if await self.channels(sats):
                 return True
             await trading.tick(self.home)
             return False
 
-        await self.until(f"a channel of {sats} sat is active", there)
+        await self.until(f"a channel of {sats} sat is active", is_reached)
 
     async def is_open(self) -> None:
         """Wait until all are well."""
@@ -146,24 +148,24 @@ class Bazaar:
     async def has_ticket(self, ticket: str, pool: str, state: str) -> None:
         """Wait until one of the poolds has the ticket in this state."""
 
-        async def there() -> bool:
+        async def is_reached() -> bool:
             return any(
                 (each["pool"], each["id"], each["state"])
                 == (pool, ref_of(ticket), state)
                 for each in await tickets.list_tickets(self.access)
             )
 
-        await self.until(f"the ticket is {state} at {pool}", there)
+        await self.until(f"the ticket is {state} at {pool}", is_reached)
 
     async def has_order(self, pool: str, sats: int) -> None:
         """Wait until one of the poolds has stored a bid for so much."""
 
-        async def there() -> bool:
+        async def is_reached() -> bool:
             async with trader.connect(self.access.pools[pool]) as stored:
                 bids = (await stored.orders())["bids"]
             return any(each["details"]["amt"] == str(sats) for each in bids)
 
-        await self.until(f"{pool} has a bid for {sats} sat", there)
+        await self.until(f"{pool} has a bid for {sats} sat", is_reached)
 
     @contextmanager
     def frozen(self, name: str) -> Iterator[None]:
@@ -197,7 +199,7 @@ class Bazaar:
             for found in (*killed, *filter(None, followers)):
                 await processes.exited(found)
 
-    def _holder(self, name: str) -> processes.Identity | None:
+    def _holder(self, name: str) -> processes.ProcessIdentity | None:
         return processes.holder(claim(access.folder(self.home) / name))
 
     async def until(self, what: str, holds: Callable[[], Awaitable[bool]]) -> None:
@@ -214,5 +216,5 @@ class Bazaar:
                         away = error
                     await asyncio.sleep(0.1)
         except TimeoutError:
-            told = await overview.status(self.home)
-            raise AssertionError(f"never: {what} ({away})\n{told}") from None
+            answer = await overview.status(self.home)
+            raise AssertionError(f"never: {what} ({away})\n{answer}") from None

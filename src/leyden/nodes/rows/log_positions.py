@@ -16,7 +16,7 @@ class StoredPosition(Struct, frozen=True):
     edition: int
 
 
-class LogPlaces:
+class LogPositionRows:
     """The rows of node_log_place."""
 
     def __init__(self, run: Run) -> None:

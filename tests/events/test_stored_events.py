@@ -10,24 +10,24 @@ from leyden.base.settings import Settings
 from leyden.channels import order_events
 from leyden.channels.money import corrections
 from leyden.channels.money.corrections import Correction
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.events.rules.events import TYPES
 from leyden.people import accounts, api_keys, invitations, team
-from tests.channels.shop_harness import (
+from tests.channels.orders_harness import (
     HARBOUR,
     LIGHTHOUSE,
     PRICE,
-    ShopHarness,
+    OrdersHarness,
     request_of,
 )
 from tests.channels.stored_order import ORDER
 from tests.conftest import NOW
-from tests.events.told import told, types_told
+from tests.events.stored_events import stored_events, stored_types
 
 TICKETED = ["order.created", "payment.received", "order.paid", "order.ticket_ready"]
 
 
-async def bought(harness: ShopHarness) -> Order:
+async def bought(harness: OrdersHarness) -> Order:
     order = await harness.create()
     harness.payments.pay(request_of(order))
     await harness.settle_down()
@@ -35,7 +35,7 @@ async def bought(harness: ShopHarness) -> Order:
 
 
 async def test_a_purchase_is_told_from_its_order_to_its_channel(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await bought(harness)
     harness.market.register(await harness.ticket(order))
@@ -44,7 +44,7 @@ async def test_a_purchase_is_told_from_its_order_to_its_channel(
     await harness.follow_tickets()
     await harness.hear_again()
     of = {"order_id": order.id, "capacity": 1_000_000}
-    assert await told(harness.database, HARBOUR) == [
+    assert await stored_events(harness.database, HARBOUR) == [
         ("order.created", {**of, "status": "waiting_payment"}),
         (
             "payment.received",
@@ -59,14 +59,14 @@ async def test_a_purchase_is_told_from_its_order_to_its_channel(
         ),
         ("order.filled", {**of, "status": "filled"}),
     ]
-    assert await told(harness.database, LIGHTHOUSE) == []
+    assert await stored_events(harness.database, LIGHTHOUSE) == []
 
 
-async def test_a_cancelled_order_gives_its_money_back(harness: ShopHarness) -> None:
+async def test_a_cancelled_order_gives_its_money_back(harness: OrdersHarness) -> None:
     order = await bought(harness)
     await harness.cancel(order)
     await harness.cancel(order)
-    assert await told(harness.database, HARBOUR, skip=len(TICKETED)) == [
+    assert await stored_events(harness.database, HARBOUR, skip=len(TICKETED)) == [
         (
             "credit.changed",
             {"order_id": order.id, "reason": "released", "amount": PRICE},
@@ -78,12 +78,12 @@ async def test_a_cancelled_order_gives_its_money_back(harness: ShopHarness) -> N
     ]
 
 
-async def test_an_order_paid_by_credit_is_told_at_once(harness: ShopHarness) -> None:
+async def test_an_order_paid_by_credit_is_told_at_once(harness: OrdersHarness) -> None:
     await harness.give_credit(PRICE)
     order = await harness.create()
     used = {"order_id": order.id, "reason": "credit_used", "amount": -PRICE}
     granted = {"order_id": "", "reason": "coupon", "amount": PRICE}
-    found = await told(harness.database, HARBOUR)
+    found = await stored_events(harness.database, HARBOUR)
     assert found[0] == ("credit.changed", granted)
     assert [kind for kind, _ in found] == [
         "credit.changed",
@@ -95,7 +95,7 @@ async def test_an_order_paid_by_credit_is_told_at_once(harness: ShopHarness) -> 
 
 
 async def test_a_payment_on_the_chain_is_told_once_and_when_it_is_taken_back(
-    harness: ShopHarness,
+    harness: OrdersHarness,
 ) -> None:
     order = await harness.create()
     outpoint = harness.payments.send(order.onchain_address, PRICE + 700)
@@ -103,27 +103,27 @@ async def test_a_payment_on_the_chain_is_told_once_and_when_it_is_taken_back(
     await harness.settle_down()
     onchain = {"order_id": order.id, "rail": "onchain", "amount": PRICE + 700}
     surplus = {"order_id": order.id, "reason": "surplus", "amount": 700}
-    assert (await told(harness.database, HARBOUR))[1:3] == [
+    assert (await stored_events(harness.database, HARBOUR))[1:3] == [
         ("payment.received", onchain),
         ("credit.changed", surplus),
     ]
     harness.payments.reorganise(1, drop=[outpoint])
     await harness.start_sweeping()
-    kinds = await told(harness.database, HARBOUR, skip=3)
+    kinds = await stored_events(harness.database, HARBOUR, skip=3)
     back = {"order_id": order.id, "reason": "reversed", "amount": PRICE + 700}
     assert ("payment.returned", back) in kinds
 
 
-async def test_an_order_that_is_not_paid_expires(harness: ShopHarness) -> None:
+async def test_an_order_that_is_not_paid_expires(harness: OrdersHarness) -> None:
     await harness.create()
     await harness.pass_time(hours=2)
-    assert await types_told(harness.database, HARBOUR) == [
+    assert await stored_types(harness.database, HARBOUR) == [
         "order.created",
         "order.expired",
     ]
 
 
-async def test_what_an_operator_corrects_is_told(harness: ShopHarness) -> None:
+async def test_what_an_operator_corrects_is_told(harness: OrdersHarness) -> None:
     for correction, key in ((Correction.CREDIT, "1"), (Correction.REFUND, "2")) * 2:
         await corrections.correct(
             harness.database,
@@ -135,17 +135,17 @@ async def test_what_an_operator_corrects_is_told(harness: ShopHarness) -> None:
             key=key,
             now=NOW,
         )
-    assert await told(harness.database, HARBOUR) == [
+    assert await stored_events(harness.database, HARBOUR) == [
         ("credit.changed", {"order_id": "", "reason": "correction", "amount": 500}),
         ("payment.returned", {"order_id": "", "reason": "refund", "amount": 500}),
         ("credit.changed", {"order_id": "", "reason": "refund", "amount": -500}),
     ]
 
 
-@pytest.mark.parametrize("status", Status)
-def test_each_status_of_an_order_is_a_type(status: Status) -> None:
+@pytest.mark.parametrize("status", OrderStatus)
+def test_each_status_of_an_order_is_a_type(status: OrderStatus) -> None:
     kinds = [each.type for each in order_events.of_move(ORDER, status)]
-    assert len(kinds) == (status is not Status.WAITING_PAYMENT)
+    assert len(kinds) == (status is not OrderStatus.WAITING_PAYMENT)
     assert set(kinds) <= TYPES.keys()
 
 
@@ -187,7 +187,7 @@ async def test_keys_and_members_are_told(db: Database, sealer: Sealer) -> None:
         actor=f"user:{alice.id}",
     )
     await api_keys.revoke(platform, of, key.id, actor=f"user:{alice.id}")
-    found = await told(db, of)
+    found = await stored_events(db, of)
     assert found == [
         ("member.joined", {"user_id": alice.id, "role": "owner"}),
         ("member.joined", {"user_id": bob.id, "role": "viewer"}),

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import pytest
 
 from leyden.app.endpoints import OPERATIONS
-from leyden.app.loops import shop_queues
+from leyden.app.loops import channel_queues
 from leyden.app.serving.api import Api
 from leyden.app.serving.public import Public
 from leyden.base import logs
@@ -31,9 +31,9 @@ from leyden.base.settings import Settings
 from leyden.base.tasks.worker import Worker
 from leyden.channels.checkout import listen
 from leyden.channels.money import credit
-from leyden.channels.shop import Shop, ShopSettings
+from leyden.channels.services import ChannelServices, ChannelSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden.client import Client
 from leyden.events.dispatchers import Dispatcher
 from leyden.events.tails import Tails
@@ -48,7 +48,7 @@ from tests.people.plenty import PLENTY
 Result = TypeVar("Result")
 
 
-class Harbour:
+class ServedPlatform:
     """One platform, one organization, one key."""
 
     def __init__(self, folder: Path, template: Path, **settings: Any) -> None:
@@ -67,12 +67,12 @@ class Harbour:
         self.payments = FakePayments()
         self.seller = FakeSeller()
         self.platform: Platform
-        self.asked: list[tuple[str, str]] = []  # (method, path), as they came
+        self.requests: list[tuple[str, str]] = []  # (method, path), as they came
         self.before: list[Callable[[Any, Any], Awaitable[bool]]] = []
         """What is to happen instead of the next requests, one each."""
 
     @contextmanager
-    def open(self) -> Iterator["Harbour"]:
+    def open(self) -> Iterator["ServedPlatform"]:
         # What the platform logs is neither what a command prints nor what tests say.
         logs.configure(form="text", level="info", stream=io.StringIO())
         thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
@@ -146,7 +146,7 @@ class Harbour:
         sealer = Sealer(Keyring.new())
         authority = open_or_create(self._authority, now=utc_now())
         self.fleet_harness = FleetHarness(database, sealer, authority)
-        shop = Shop(
+        channels = ChannelServices(
             database=database,
             sealer=sealer,
             payments=self.payments,
@@ -154,7 +154,7 @@ class Harbour:
             market=SimulatedMarket(),
             seller=self.seller,
             clock=utc_now,
-            rules=ShopSettings(quotas=PLENTY),
+            rules=ChannelSettings(quotas=PLENTY),
         )
         self.platform = Platform(
             settings=self._settings,
@@ -163,13 +163,13 @@ class Harbour:
             clock=utc_now,
             tails=Tails(database),
             fleet=self.fleet_harness.fleet,
-            shop=shop,
+            channels=channels,
             dispatcher=Dispatcher(
                 database=database, sealer=sealer, sender=FakeSender(), clock=utc_now
             ),
         )
         made = await accounts.create_organization(
-            self.platform, "Harbour", actor="test"
+            self.platform, "ServedPlatform", actor="test"
         )
         self.organization_id = made.id
         _, self.key = await api_keys.create(
@@ -185,24 +185,26 @@ class Harbour:
         public = Public(self.platform, Api(self.platform, OPERATIONS), version="0")
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
-            self.asked.append((scope["method"], scope["path"]))
+            self.requests.append((scope["method"], scope["path"]))
             if self.before and await self.before.pop(0)(scope, send):
                 return
             await public(scope, receive, send)
 
-        async with serving(app, listeners, grace_s=1), self._worked(shop):
+        async with serving(app, listeners, grace_s=1), self._worked(channels):
             self._ready.set()
             await stop.wait()
         await self.fleet_harness.watching.close()
         await database.close()
 
     @asynccontextmanager
-    async def _worked(self, shop: Shop) -> AsyncIterator[None]:
+    async def _worked(self, channels: ChannelServices) -> AsyncIterator[None]:
         """Do what a worker does: orders at once, nodes every few milliseconds."""
-        worker = Worker(shop.database, shop_queues(shop), clock=shop.clock)
+        worker = Worker(
+            channels.database, channel_queues(channels), clock=channels.clock
+        )
         running = [
             asyncio.create_task(worker.run()),
-            asyncio.create_task(listen(shop)),
+            asyncio.create_task(listen(channels)),
             asyncio.create_task(self._nodes_worked()),
         ]
         try:
@@ -221,9 +223,11 @@ class Harbour:
 
 
 @pytest.fixture(scope="module")
-def harbour(
+def platform(
     sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Harbour]:
+) -> Iterator[ServedPlatform]:
     """One for all tests of a file; a conftest names it."""
-    with Harbour(tmp_path_factory.mktemp("harbour"), sqlite_template).open() as opened:
+    with ServedPlatform(
+        tmp_path_factory.mktemp("harbour"), sqlite_template
+    ).open() as opened:
         yield opened

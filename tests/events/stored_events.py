@@ -11,7 +11,7 @@ from leyden.events.rules import cursors
 from leyden.events.rules.events import TYPES
 
 
-async def told(
+async def stored_events(
     database: Database, organization_id: str, *, skip: int = 0
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """Return type and data of each event, all shaped like their type's example."""
@@ -19,7 +19,7 @@ async def told(
     after, has_more = cursors.START, True
     while has_more:
         part = await log.read(
-            database.reader, organization_id, TYPES, after=after, most=100
+            database.reader, organization_id, TYPES, after=after, limit=100
         )
         after, has_more = part.cursor, part.has_more
         found += [(each.type, msgspec.json.decode(each.data)) for each in part.events]
@@ -28,11 +28,13 @@ async def told(
     return found[skip:]
 
 
-async def types_told(
+async def stored_types(
     database: Database, organization_id: str, *, skip: int = 0
 ) -> list[str]:
     """Return the type of each event."""
-    return [kind for kind, _ in await told(database, organization_id, skip=skip)]
+    return [
+        kind for kind, _ in await stored_events(database, organization_id, skip=skip)
+    ]
 
 
 def _shape(data: Mapping[str, object]) -> dict[str, type]:

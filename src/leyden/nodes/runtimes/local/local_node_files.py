@@ -10,19 +10,19 @@ from typing import Final
 
 from leyden.base import processes
 from leyden.base.files import open_theirs_below
-from leyden.base.processes import Identity
+from leyden.base.processes import ProcessIdentity
 from leyden.nodes.lnd import home, identity, sweep, tail
 from leyden.nodes.lnd.chains import Chain
 from leyden.nodes.lnd.tail import NewLines
 from leyden.nodes.rules.log_positions import LogPosition
 from leyden.nodes.rules.nodes import Node
 from leyden.nodes.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Usage
-from leyden.nodes.runtimes.local.layout import MOST_OUTPUT, Layout
+from leyden.nodes.runtimes.local.layout import MAX_OUTPUT, Layout
 from leyden.values import Struct, replace
 
-_MOST_LOG: Final = 1 << 20
+_MAX_LOG: Final = 1 << 20
 # lnd's backup takes 100 bytes per channel, and a few more.
-_MOST_BACKUP: Final = 4 << 20
+_MAX_BACKUP: Final = 4 << 20
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 # After so many nodes, other tasks get a turn: one takes 30 µs, with its log 100.
@@ -41,7 +41,7 @@ class _Files(Struct):
     mark: tuple[int, int] | None = None  # the backup's: inode and time of writing
 
 
-class LocalHomes:
+class LocalNodeFiles:
     """A reader of nodes' folders, which follows no links out of them."""
 
     def __init__(self, layout: Layout) -> None:
@@ -67,7 +67,7 @@ class LocalHomes:
     async def channel_backup(self, node: Node) -> bytes | None:
         """Return lnd's own backup of its channels, if it has written one."""
         file = home.channel_backup(self._layout.home(node), self._chain(node))
-        return _last(self._layout.folder(node), file, _MOST_BACKUP) or None
+        return _last(self._layout.folder(node), file, _MAX_BACKUP) or None
 
     async def public_key(self, node: Node) -> str:
         """Return the public key that lnd wrote into its graph."""
@@ -89,7 +89,7 @@ class LocalHomes:
         mark = (stat.st_ino, stat.st_mtime_ns)
         if files.mark == mark:
             return HomeChanges(log=new_lines) if new_lines is not None else NO_CHANGES
-        backup = _last(self._layout.folder(node), Path(files.backup), _MOST_BACKUP)
+        backup = _last(self._layout.folder(node), Path(files.backup), _MAX_BACKUP)
         if backup:  # else it could not be opened: the next call retries
             files.mark = mark
         return HomeChanges(channel_backup=backup or None, log=new_lines)
@@ -169,7 +169,9 @@ class LocalHomes:
 def _stat_fields(node: Node) -> list[bytes]:
     """Return the fields of the process's /proc stat; none without a process."""
     return (
-        processes.stat_fields(Identity.read(node.process)) if node.has_process else []
+        processes.stat_fields(ProcessIdentity.read(node.process))
+        if node.has_process
+        else []
     )
 
 
@@ -181,11 +183,11 @@ def _limit_size(output: str) -> None:
     our own logs are: a full disk has no room for a copy.
     """
     with suppress(OSError):  # it has printed nothing yet, or the disk is read-only
-        if os.stat(output).st_size > MOST_OUTPUT:  # noqa: PTH116  half as long
+        if os.stat(output).st_size > MAX_OUTPUT:  # noqa: PTH116  half as long
             os.truncate(output, 0)
 
 
-def _last(folder: Path, file: Path, most: int) -> bytes:
+def _last(folder: Path, file: Path, limit: int) -> bytes:
     """Return the end of a node's file; empty if it is missing, or behind a link."""
     try:
         opened = open_theirs_below(folder, file)
@@ -193,8 +195,8 @@ def _last(folder: Path, file: Path, most: int) -> bytes:
         return b""
     with os.fdopen(opened, "rb") as content:
         size = os.fstat(opened).st_size
-        content.seek(max(0, size - most))
-        return content.read(most)
+        content.seek(max(0, size - limit))
+        return content.read(limit)
 
 
 def _last_lines(folder: Path, file: Path) -> bytes:
@@ -204,8 +206,8 @@ def _last_lines(folder: Path, file: Path) -> bytes:
     as one of ours and not be replaced.
     """
     # One more byte shows whether the log is longer.
-    words = _last(folder, file, _MOST_LOG + 1)
-    return words if len(words) <= _MOST_LOG else words.partition(b"\n")[2]
+    words = _last(folder, file, _MAX_LOG + 1)
+    return words if len(words) <= _MAX_LOG else words.partition(b"\n")[2]
 
 
 def _size(folder: Path) -> int:

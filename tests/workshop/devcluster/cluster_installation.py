@@ -59,8 +59,8 @@ def receiver(host: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["content-length"]))
             names = {"id": "webhook-id", "timestamp": "webhook-timestamp"}
-            told = {each: self.headers[header] for each, header in names.items()}
-            taken.append({**json.loads(content), **told})
+            expected = {each: self.headers[header] for each, header in names.items()}
+            taken.append({**json.loads(content), **expected})
             self.send_response(204)
             self.end_headers()
 
@@ -74,7 +74,7 @@ def receiver(host: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 @dataclass
-class Quay:
+class ClusterInstallation:
     """An installation of the chart in namespaces of its own."""
 
     cluster: DevCluster
@@ -179,9 +179,9 @@ class Quay:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{done.stderr}\n{self.told()}"
+        assert done.returncode == 0, f"{done.stderr}\n{self.printed()}"
 
-    def told(self) -> str:
+    def printed(self) -> str:
         """Return what pods say, for whoever reads why a test failed."""
         found = [self.cluster.kubectl("get", "pods", "-n", self.name, "-o", "wide")]
         for each in self.pods():
@@ -213,8 +213,8 @@ class Quay:
             check=False,
             timeout=STEP_S,
         )
-        told = json.loads(done.stdout)
-        return {each["what"]: each["to_do"] for each in told["items"]}
+        body = json.loads(done.stdout)
+        return {each["what"]: each["to_do"] for each in body["items"]}
 
     def node_port(self, name: str = "rest") -> int:
         """Return the port of each machine that leads to a port of its gateway."""
@@ -244,7 +244,7 @@ class Quay:
 class Customer:
     """An organization that calls the API at its service, as from outside."""
 
-    quay: Quay
+    quay: ClusterInstallation
     organization: str
     key: str
 
@@ -359,8 +359,8 @@ class Owner:
         known: list[str] = []
 
         def knows() -> bool:
-            status, told = self.call("GET", "/getinfo")
-            known[:] = [told["identity_pubkey"]] if status == 200 else []
+            status, answer = self.call("GET", "/getinfo")
+            known[:] = [answer["identity_pubkey"]] if status == 200 else []
             return bool(known)
 
         until("its public key", knows)

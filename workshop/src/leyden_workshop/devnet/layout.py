@@ -7,7 +7,7 @@ from leyden.customer.claim import poold
 from leyden.errors import SetupError
 from leyden.values import Struct
 from leyden_workshop.devnet import access, lnd
-from leyden_workshop.devnet.access import Access, Cluster
+from leyden_workshop.devnet.access import ChainAccess, ClusterAccess
 
 _CHAIN = ("btcd", "treasury")
 # Each needs those before it.
@@ -39,7 +39,7 @@ class AuctionPorts(Struct, frozen=True, kw_only=True):
     customer_pool_rest: int
 
 
-class Ports(Struct, frozen=True, kw_only=True):
+class DaemonPorts(Struct, frozen=True, kw_only=True):
     """The ports of the daemons, on this machine alone."""
 
     btcd: int = 18556
@@ -50,8 +50,8 @@ class Ports(Struct, frozen=True, kw_only=True):
 
 
 def access_for(
-    home: Path, chain: str, ports: Ports, *, cluster: Cluster | None = None
-) -> Access:
+    home: Path, chain: str, ports: DaemonPorts, *, cluster: ClusterAccess | None = None
+) -> ChainAccess:
     """Return the addresses and files of a home's daemons.
 
     With a cluster, pods reach btcd and lnds as peers at this machine's address in it.
@@ -63,10 +63,10 @@ def access_for(
         password = access.load(home).btcd.password
     except SetupError:
         password = secrets.token_urlsafe(32)
-    alone = Access(
+    alone = ChainAccess(
         chain=chain,
         daemons=list(_CHAIN),
-        btcd=access.Btcd(
+        btcd=access.BtcdAccess(
             address=f"{host}:{ports.btcd}",
             user="leyden",
             password=password,
@@ -89,9 +89,11 @@ def access_for(
     return _with(alone, folder, ports.auction, host)
 
 
-def _with(alone: Access, folder: Path, ports: AuctionPorts, host: str) -> Access:
+def _with(
+    alone: ChainAccess, folder: Path, ports: AuctionPorts, host: str
+) -> ChainAccess:
     chain = alone.chain
-    return Access(
+    return ChainAccess(
         chain=chain,
         daemons=list(NAMES),
         btcd=alone.btcd,
@@ -146,7 +148,7 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts, host: str) -> Access
                 lnd="customer",
             ),
         },
-        auctioneer=access.Auctioneer(
+        auctioneer=access.AuctioneerAccess(
             address=f"127.0.0.1:{ports.auctioneer}",
             control=f"127.0.0.1:{ports.auctioneer_control}",
         ),

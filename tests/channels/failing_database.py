@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from leyden.base.database.database import Database
 from leyden.base.database.statements import Wake
 from leyden.base.database.stores import Stores
-from tests.channels.shop_harness import Crashed
+from tests.channels.orders_harness import Crashed
 
 Immortal = TypeVar("Immortal")
 
@@ -41,7 +41,7 @@ class Fuse:
             raise Crashed
 
 
-class MortalDatabase:
+class FailingDatabase:
     """A database whose program may die at a commit."""
 
     def __init__(self, database: Database, fuse: Fuse) -> None:
@@ -96,7 +96,7 @@ class MortalDatabase:
         """It is closed by whoever opened the real one."""
 
 
-def mortal(immortal: Immortal, fuse: Fuse, *changing: str) -> Immortal:
+def failing(immortal: Immortal, fuse: Fuse, *changing: str) -> Immortal:
     """Run a program that may die at one of these calls."""
     return cast("Immortal", _Mortal(immortal, fuse, *changing))
 

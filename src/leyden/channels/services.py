@@ -1,4 +1,4 @@
-"""The shop: everything needed to sell channels, wired by wiring/shop.py."""
+"""Everything needed to sell channels, wired by wiring/channels.py."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
@@ -18,8 +18,8 @@ from leyden.channels.payments.base import Payments, TreasuryFunds
 from leyden.channels.rules.orders import Order
 from leyden.channels.rules.payments import Confirmations
 from leyden.channels.rules.pricing import Channel, ChannelKind, Quote, Terms
-from leyden.channels.rules.sources import EVERY, Source
-from leyden.channels.tickets.base import Account, Market
+from leyden.channels.rules.sources import ALL_SOURCES, Source
+from leyden.channels.tickets.base import AuctionDeposit, Market
 from leyden.people.quotas import limits
 from leyden.people.rules.quotas import Limits
 from leyden.values import Struct, field
@@ -46,10 +46,10 @@ class Lsps1Settings(Struct, frozen=True, kw_only=True):
     messages_per_minute: int = 60  # of a peer, or an address
 
 
-class ShopSettings(Struct, frozen=True, kw_only=True):
-    """Settings of the shop."""
+class ChannelSettings(Struct, frozen=True, kw_only=True):
+    """Settings of channel sales."""
 
-    sources: tuple[Source, ...] = EVERY  # of new orders
+    sources: tuple[Source, ...] = ALL_SOURCES  # of new orders
     terms: Terms = field(default_factory=Terms)
     treasury: str = ""  # the public key of its lnd; empty: the first one seen
     confirmations: Confirmations = field(default_factory=Confirmations)
@@ -102,11 +102,11 @@ class ChannelSource(Protocol):
 
     task: str  # due once an order is paid
 
-    async def price(self, shop: "Shop", channel: Channel) -> Quote:
+    async def price(self, channels: "ChannelServices", channel: Channel) -> Quote:
         """Return the channel's price; raise Malformed for an impossible field."""
         ...
 
-    async def prepare(self, shop: "Shop", order: Order) -> Reserve:
+    async def prepare(self, channels: "ChannelServices", order: Order) -> Reserve:
         """Check, before a payment is requested, that the channel is available.
 
         Raise SoldOut if it is not.
@@ -117,8 +117,8 @@ class ChannelSource(Protocol):
 Sources = Mapping[ChannelKind, ChannelSource]
 
 
-class Shop(Struct, frozen=True, kw_only=True):
-    """A running shop: all its services."""
+class ChannelServices(Struct, frozen=True, kw_only=True):
+    """The services that sell channels."""
 
     database: Database
     sealer: Sealer
@@ -129,9 +129,9 @@ class Shop(Struct, frozen=True, kw_only=True):
     seller: Seller | None = None  # None: no direct channels are sold
     messages: Messages | None = None  # of the seller's peers
     dialing: Dialing = field(default_factory=Dialing)
-    account: Account | None = None  # the auction account, if the market has one
+    account: AuctionDeposit | None = None  # the auction account, if the market has one
     treasury: TreasuryFunds | None = None  # for the operator
-    rules: ShopSettings = field(default_factory=ShopSettings)
+    rules: ChannelSettings = field(default_factory=ChannelSettings)
 
 
 # Kinds of tasks. The key is the order's id, or EVERYTHING.

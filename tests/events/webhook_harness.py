@@ -53,7 +53,7 @@ def of_node(node: Node, event: Update | str) -> Event:
 
 
 @dataclass
-class Post:
+class WebhookHarness:
     """Announces and delivers, one run at a time."""
 
     database: Database
@@ -68,7 +68,7 @@ class Post:
             sealer=self.sealer,
             sender=self.sender,
             clock=lambda: self.now,
-            luck=lambda: 0.5,
+            jitter=lambda: 0.5,
         )
 
     async def open(self) -> None:
@@ -108,15 +108,15 @@ class Post:
                     event = of_node(node, each)
                     await node_events.announce(tx, node, [event], now=self.now)
 
-    async def run(self, *, most: int = 100) -> int:
+    async def run(self, *, limit: int = 100) -> int:
         """Do everything that is due, as the queue would; give the number of runs."""
-        for runs in range(most):
+        for runs in range(limit):
             async with self.database.transaction() as tx:
                 claims = await tx.tasks.claim(
                     NODE_WEBHOOKS,
                     now=self.now,
                     until=self.now + timedelta(seconds=30),
-                    most=10,
+                    limit=10,
                 )
             if not claims:
                 return runs
@@ -140,14 +140,14 @@ class Post:
         self.sender.answers[url] = answer
 
     @property
-    def told(self) -> list[Any]:
+    def deliveries_made(self) -> list[Any]:
         """What receivers were told so far, attempts that failed included."""
         return [said(event) for event in self.sender.received]
 
     async def deliveries(self, node: Node) -> list[Sent]:
         """All events of a node, oldest first."""
         overview = await webhooks.overview(
-            self.dispatcher, node.organization_id, node.id, before=1 << 62, most=1000
+            self.dispatcher, node.organization_id, node.id, before=1 << 62, limit=1000
         )
         return overview.deliveries[::-1]
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from leyden.backups.store import store as stores
 from leyden.backups.store.age import Age
-from leyden.backups.store.store import Access, Store
+from leyden.backups.store.store import Store, StoreAccess
 from leyden.base import processes
 from leyden.base.daemons import build as builds
 from leyden.base.daemons.progress import Progress, quiet
@@ -96,9 +96,9 @@ def save_recipients(settings: Settings, recipients: Sequence[str]) -> None:
 
 def finish(settings: Settings) -> None:
     """Let backups begin: the store exists, and the recovery key is written."""
-    place = folder(settings)
-    (place / "password.new").rename(place / "password")
-    sync(place)
+    home = folder(settings)
+    (home / "password.new").rename(home / "password")
+    sync(home)
 
 
 def recipients(settings: Settings) -> list[str]:
@@ -115,8 +115,8 @@ def store(settings: Settings, programs: Programs, *, password: str = "") -> Stor
         )
     if bool(settings.backup_s3_key_id) != bool(settings.backup_s3_secret):
         raise SetupError("backup_s3_key_id, backup_s3_secret: set both or neither")
-    access = Access(
-        place=stores.check_place(settings.backup_store),
+    access = StoreAccess(
+        location=stores.check_location(settings.backup_store),
         password=password or _read(folder(settings) / "password").strip(),
         s3_key_id=settings.backup_s3_key_id,
         s3_secret=settings.backup_s3_secret,
@@ -128,11 +128,11 @@ def store(settings: Settings, programs: Programs, *, password: str = "") -> Stor
 @contextlib.contextmanager
 def working(settings: Settings) -> Iterator[Path]:
     """Yield a private folder for copies, for one run, check or drill at a time."""
-    place = folder(settings)
-    with processes.locked(place / "lock"):
-        for left in place.glob(f"{_WORK}*"):  # by a run that was killed
+    home = folder(settings)
+    with processes.locked(home / "lock"):
+        for left in home.glob(f"{_WORK}*"):  # by a run that was killed
             shutil.rmtree(left, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix=_WORK, dir=place) as found:
+        with tempfile.TemporaryDirectory(prefix=_WORK, dir=home) as found:
             yield Path(found)
 
 

@@ -32,7 +32,7 @@ from leyden.nodes.runtimes.local.layout import Layout
 _LND: Final = "lnd"
 
 
-class LocalSide:
+class LocalMoveEndpoint:
     """The folders of nodes on this machine."""
 
     def __init__(self, layout: Layout, *, grace_s: float) -> None:
@@ -142,9 +142,9 @@ class LocalSide:
         root, folder = self._layout.root, self._layout.folder(node)
         paths = [root / each for each in self._found(node, "sealed")]
         if len(paths) != 1 or folder.exists():
-            there = ", ".join(str(p) for p in (folder, *paths) if p.exists())
+            existing = ", ".join(str(p) for p in (folder, *paths) if p.exists())
             raise SetupError(
                 f"node {node.id}: one sealed folder is expected, and there is "
-                f"{there or 'none'}; move the others away"
+                f"{existing or 'none'}; move the others away"
             )
         return paths[0]

@@ -13,7 +13,7 @@ from leyden.nodes.runtimes.base import LaunchSpec
 from leyden.nodes.runtimes.copies import Content
 
 
-class Side(Protocol):
+class MoveEndpoint(Protocol):
     """A runtime that a node's data is moved from or to."""
 
     async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:

@@ -1,6 +1,6 @@
 """A shop to be killed: its worker, its ear, and a customer who does as the story says.
 
-    python -m tests.crash.shop_victim STORY DATABASE_URL FOLDER
+    python -m tests.crash.orders_victim STORY DATABASE_URL FOLDER
 
 The treasury and the market live in the folder, and outlive us. Whatever was said must
 still be true after a kill at any instant; told again, the story goes on where it was.
@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from leyden.app.loops import shop_queues
+from leyden.app.loops import channel_queues
 from leyden.base.database.database import open_database
 from leyden.base.database.secrets import Sealer
 from leyden.base.rules.accounts import Organization
@@ -25,14 +25,19 @@ from leyden.channels import orders
 from leyden.channels.checkout import listen
 from leyden.channels.money import credit
 from leyden.channels.money.rules.coupons import Coupon
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.pricing import Channel
-from leyden.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
+from leyden.channels.services import (
+    EVERYTHING,
+    TICKETS,
+    ChannelServices,
+    ChannelSettings,
+)
 from leyden.channels.tickets import ticket_source
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden.errors import Away, NotAllowed, NotFound, Stale, Taken
 from leyden.values import replace
-from tests.channels.shop_harness import CHANNEL, PRICE, request_of
+from tests.channels.orders_harness import CHANNEL, PRICE, request_of
 from tests.crash.shared import SharedMarket, SharedSeller, SharedTreasury
 from tests.crash.victim import KEYRING, say
 from tests.fakes.payments import PaymentFailed
@@ -48,7 +53,7 @@ WORTH = 2_100
 LEFT = 318  # of what the auction may take
 _WITHIN_S = 120
 _CLAIM_FOR = timedelta(seconds=5)  # so that nobody waits long for what a dead one held
-_RULES = ShopSettings(
+_RULES = ChannelSettings(
     sweep_every=timedelta(seconds=1),
     tickets_every=timedelta(seconds=1),
     answer_waits=timedelta(seconds=1),
@@ -64,8 +69,8 @@ def coupon_id(number: int) -> str:
     return f"0b5c3d1e-7a44-4c39-9a0e-{number:012d}FC"
 
 
-async def shop_of(url: str, folder: Path) -> Shop:
-    return Shop(
+async def shop_of(url: str, folder: Path) -> ChannelServices:
+    return ChannelServices(
         database=await open_database(url),
         sealer=Sealer(KEYRING),
         payments=SharedTreasury(folder / "treasury"),
@@ -77,10 +82,10 @@ async def shop_of(url: str, folder: Path) -> Shop:
     )
 
 
-async def furnish(shop: Shop) -> None:
+async def furnish(channels: ChannelServices) -> None:
     """Make the organization and its coupons, unless they are there."""
     with contextlib.suppress(Taken):
-        async with shop.database.transaction() as tx:
+        async with channels.database.transaction() as tx:
             await tx.accounts.add(Organization(id=TEAM, name=TEAM, created=utc_now()))
             await tx.coupons.add(
                 [
@@ -98,14 +103,16 @@ async def furnish(shop: Shop) -> None:
 
 
 @contextlib.asynccontextmanager
-async def at_work(shop: Shop) -> AsyncIterator[None]:
+async def at_work(channels: ChannelServices) -> AsyncIterator[None]:
     """Run what runs by itself."""
-    if shop.database.is_alone:
-        async with shop.database.transaction() as tx:
-            await tx.tasks.free_all()
-    queues = [replace(queue, claim_for=_CLAIM_FOR) for queue in shop_queues(shop)]
-    worker = Worker(shop.database, queues, clock=utc_now)
-    running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]
+    if channels.database.is_alone:
+        async with channels.database.transaction() as tx:
+            await tx.tasks.release_all()
+    queues = [
+        replace(queue, claim_for=_CLAIM_FOR) for queue in channel_queues(channels)
+    ]
+    worker = Worker(channels.database, queues, clock=utc_now)
+    running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(channels))]
     try:
         yield
     finally:
@@ -122,34 +129,42 @@ async def stubbornly(step: Callable[[], Awaitable[Result]]) -> Result:
         await asyncio.sleep(0.02)
 
 
-async def create(shop: Shop, number: int, channel: Channel = CHANNEL) -> Order:
+async def create(
+    channels: ChannelServices, number: int, channel: Channel = CHANNEL
+) -> Order:
     return await stubbornly(
         lambda: orders.create(
-            shop, TEAM, order_id(number), channel, actor="test", now=utc_now()
+            channels, TEAM, order_id(number), channel, actor="test", now=utc_now()
         )
     )
 
 
-async def cancel(shop: Shop, number: int) -> Order:
+async def cancel(channels: ChannelServices, number: int) -> Order:
     return await stubbornly(
-        lambda: orders.cancel(shop, TEAM, order_id(number), actor="test", now=utc_now())
+        lambda: orders.cancel(
+            channels, TEAM, order_id(number), actor="test", now=utc_now()
+        )
     )
 
 
-async def until(shop: Shop, number: int, *statuses: Status) -> Order:
+async def until(
+    channels: ChannelServices, number: int, *statuses: OrderStatus
+) -> Order:
     async with asyncio.timeout(_WITHIN_S):
         while True:
-            order = await stubbornly(lambda: orders.get(shop, TEAM, order_id(number)))
+            order = await stubbornly(
+                lambda: orders.get(channels, TEAM, order_id(number))
+            )
             if order.status in statuses:
                 return order
             await asyncio.sleep(0.01)
 
 
-async def redeem(shop: Shop, number: int) -> None:
+async def redeem(channels: ChannelServices, number: int) -> None:
     with contextlib.suppress(NotFound):  # claimed before, here or elsewhere
         await stubbornly(
             lambda: credit.redeem(
-                shop.database,
+                channels.database,
                 TEAM,
                 coupon_id(number),
                 actor="test",
@@ -160,89 +175,89 @@ async def redeem(shop: Shop, number: int) -> None:
         say("redeemed", str(number))
 
 
-def pay(shop: Shop, order: Order, *, on_chain: bool) -> None:
-    assert isinstance(shop.payments, SharedTreasury)
+def pay(channels: ChannelServices, order: Order, *, on_chain: bool) -> None:
+    assert isinstance(channels.payments, SharedTreasury)
     if not order.payment_hash:
         return
     if on_chain:
-        with shop.payments.held():
+        with channels.payments.held():
             paid = any(
                 each.address == order.onchain_address
-                for each in shop.payments.outputs()
+                for each in channels.payments.outputs()
             )
         if not paid:
-            shop.payments.send(order.onchain_address, order.to_be_paid)
-            shop.payments.mine()
+            channels.payments.send(order.onchain_address, order.to_be_paid)
+            channels.payments.mine()
         return
     with contextlib.suppress(PaymentFailed):  # paid before
-        shop.payments.pay(request_of(order))
+        channels.payments.pay(request_of(order))
 
 
-async def one_order(shop: Shop) -> None:
+async def one_order(channels: ChannelServices) -> None:
     """From a coupon to an order, its ticket, and its cancellation."""
-    await redeem(shop, 0)
-    order = await create(shop, 0)
+    await redeem(channels, 0)
+    order = await create(channels, 0)
     say("created", f"{order.credit_used} {order.lightning_invoice}")
-    pay(shop, order, on_chain=False)
-    order = await until(shop, 0, Status.CREATED, Status.CANCELLED)
-    say("ticket", ticket_source.open_ticket(shop, order))
-    order = await cancel(shop, 0)
+    pay(channels, order, on_chain=False)
+    order = await until(channels, 0, OrderStatus.CREATED, OrderStatus.CANCELLED)
+    say("ticket", ticket_source.open_ticket(channels, order))
+    order = await cancel(channels, 0)
     say("refund", str(order.credit_refund))
 
 
-async def follow_tickets(shop: Shop) -> None:
-    async with shop.database.transaction() as tx:
+async def follow_tickets(channels: ChannelServices) -> None:
+    async with channels.database.transaction() as tx:
         await tx.tasks.put(TICKETS, EVERYTHING, due=utc_now())
 
 
-async def filled_order(shop: Shop) -> None:
+async def filled_order(channels: ChannelServices) -> None:
     """From a coupon to a channel that costs less than the order allows."""
-    assert isinstance(shop.market, SharedMarket)
-    await redeem(shop, 0)
-    order = await create(shop, 0)
+    assert isinstance(channels.market, SharedMarket)
+    await redeem(channels, 0)
+    order = await create(channels, 0)
     say("created", f"{order.credit_used} {order.lightning_invoice}")
-    pay(shop, order, on_chain=False)
-    order = await until(shop, 0, Status.CREATED, Status.FILLED)
-    ticket = ticket_source.open_ticket(shop, order)
-    shop.market.register(ticket)
-    shop.market.match(ticket, unused=LEFT)
-    await stubbornly(lambda: follow_tickets(shop))
-    await until(shop, 0, Status.FILLED)
-    credited = (await credit.balance(shop.database, TEAM)).credit
+    pay(channels, order, on_chain=False)
+    order = await until(channels, 0, OrderStatus.CREATED, OrderStatus.FILLED)
+    ticket = ticket_source.open_ticket(channels, order)
+    channels.market.register(ticket)
+    channels.market.match(ticket, unused=LEFT)
+    await stubbornly(lambda: follow_tickets(channels))
+    await until(channels, 0, OrderStatus.FILLED)
+    credited = (await credit.balance(channels.database, TEAM)).credit
     say("credit", str(credited))
 
 
-async def direct_order(shop: Shop) -> None:
+async def direct_order(channels: ChannelServices) -> None:
     """From a coupon to a channel for a node that the order names."""
-    assert isinstance(shop.seller, SharedSeller)
-    with shop.seller.held():
-        if not shop.seller.online:
-            shop.seller.fill([2_000_000])
-            shop.seller.online.add(PEER)
-    await redeem(shop, 0)
+    assert isinstance(channels.seller, SharedSeller)
+    with channels.seller.held():
+        if not channels.seller.online:
+            channels.seller.fill([2_000_000])
+            channels.seller.online.add(PEER)
+    await redeem(channels, 0)
     channel = replace(CHANNEL, node_key=PEER)
-    order = await create(shop, 0, channel)
+    order = await create(channels, 0, channel)
     say("created", f"{order.credit_used} {order.lightning_invoice}")
-    pay(shop, order, on_chain=False)
-    order = await until(shop, 0, Status.FILLED)
+    pay(channels, order, on_chain=False)
+    order = await until(channels, 0, OrderStatus.FILLED)
     say("ticket", order.channel_point)
-    credited = (await credit.balance(shop.database, TEAM)).credit
+    credited = (await credit.balance(channels.database, TEAM)).credit
     say("credit", str(credited))
 
 
-async def many_orders(shop: Shop) -> None:
+async def many_orders(channels: ChannelServices) -> None:
     """Do what another shop on the same database does at the same moment."""
 
     async def one(number: int) -> None:
         if number < COUPONS:
-            await redeem(shop, number)
-        order = await create(shop, number)
-        pay(shop, order, on_chain=number % 2 == 1)
-        ended = (Status.CREATED, Status.CANCELLED)
-        await until(shop, number, *ended)
+            await redeem(channels, number)
+        order = await create(channels, number)
+        pay(channels, order, on_chain=number % 2 == 1)
+        ended = (OrderStatus.CREATED, OrderStatus.CANCELLED)
+        await until(channels, number, *ended)
         if number % 4 == 0:
             with contextlib.suppress(NotAllowed):
-                say("refund", str((await cancel(shop, number)).credit_refund))
+                say("refund", str((await cancel(channels, number)).credit_refund))
 
     await asyncio.gather(*(one(number) for number in range(ORDERS)))
 
@@ -256,12 +271,12 @@ STORIES = {
 
 
 async def tell(story: str, url: str, folder: Path) -> None:
-    shop = await shop_of(url, folder)
-    await furnish(shop)
-    async with at_work(shop):
+    channels = await shop_of(url, folder)
+    await furnish(channels)
+    async with at_work(channels):
         say("at work")
-        await STORIES[story](shop)
-    await shop.database.close()
+        await STORIES[story](channels)
+    await channels.database.close()
 
 
 if __name__ == "__main__":

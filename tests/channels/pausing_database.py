@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from leyden.base.database.database import Database
 from leyden.base.database.stores import Stores
-from tests.channels.mortal import Fuse, MortalDatabase
+from tests.channels.failing_database import FailingDatabase, Fuse
 
 Happens = Callable[[], Awaitable[object]]
 
 
-class Hesitant(MortalDatabase):
+class PausingDatabase(FailingDatabase):
     """Whoever acts has looked before; what happens between the two, a test says."""
 
     def __init__(self, database: Database, happens: Happens | None = None) -> None:

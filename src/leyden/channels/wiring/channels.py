@@ -1,4 +1,4 @@
-"""Wiring of channel sales: from settings to a shop."""
+"""Wiring of channel sales: from settings to services."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,14 +21,20 @@ from leyden.channels.payments.lnd import LndPayments
 from leyden.channels.rules import sources
 from leyden.channels.rules.pricing import ChannelKind, Terms
 from leyden.channels.rules.sources import Source
-from leyden.channels.shop import Lsps1Settings, Shop, ShopSettings, Sources, Upkeep
-from leyden.channels.tickets.base import Account, Market
+from leyden.channels.services import (
+    ChannelServices,
+    ChannelSettings,
+    Lsps1Settings,
+    Sources,
+    Upkeep,
+)
+from leyden.channels.tickets.base import AuctionDeposit, Market
 from leyden.channels.tickets.none import NoMarket
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.channels.tickets.ticket_source import TicketSource
 from leyden.errors import SetupError
 from leyden.events.webhooks.connector import look_up
-from leyden.nodes.lnd.connection import Access
+from leyden.nodes.lnd.connection import LndAccess
 from leyden.nodes.wiring import peer_addresses
 from leyden.nodes.wiring.node_openings import signers
 from leyden.people.quotas import limits
@@ -42,8 +48,8 @@ _PREIMAGE = "preimage"
 _LOOKS = 50  # at tickets; each time the task is put off is a write to disk
 
 
-def shop_of(platform: Platform) -> Shop | None:
-    """Return the configured shop, if any."""
+def make_channels(platform: Platform) -> ChannelServices | None:
+    """Return the services that sell channels, if any are sold."""
     settings = platform.settings
     if not settings.treasury_host:
         return None
@@ -56,7 +62,7 @@ def shop_of(platform: Platform) -> Shop | None:
 
     market, account = _market(platform, listed)
     treasury = LndPayments(access, preimage=preimage)
-    return Shop(
+    return ChannelServices(
         database=platform.database,
         sealer=platform.sealer,
         payments=treasury,
@@ -66,9 +72,9 @@ def shop_of(platform: Platform) -> Shop | None:
         account=account,
         seller=LndSeller(seller) if seller else None,
         messages=LndMessages(seller) if seller and settings.lsps1 else None,
-        dialing=dialing_of(settings),
+        dialing=make_dialing(settings),
         clock=platform.clock,
-        rules=ShopSettings(
+        rules=ChannelSettings(
             sources=listed,
             treasury=settings.treasury_pubkey.lower(),
             seller=settings.seller_pubkey.lower(),
@@ -119,12 +125,12 @@ def sources_of(settings: Settings) -> tuple[Source, ...]:
     return listed
 
 
-def treasury_access(settings: Settings) -> Access:
+def treasury_access(settings: Settings) -> LndAccess:
     """Return address and credentials of the configured treasury."""
     host, _, port = settings.treasury_host.rpartition(":")
     if not host or not port.isdecimal():
         raise SetupError("treasury_host: must be HOST:PORT")
-    return Access(
+    return LndAccess(
         host=host,
         port=int(port),
         certificate=Path(settings.treasury_certificate),
@@ -149,7 +155,7 @@ def lsps1_of(settings: Settings) -> Lsps1Settings | None:
     )
 
 
-def seller_access(settings: Settings) -> Access | None:
+def seller_access(settings: Settings) -> LndAccess | None:
     """Return address and credentials of the configured seller, if any."""
     if not settings.seller_host:
         return None
@@ -166,7 +172,7 @@ def seller_access(settings: Settings) -> Access | None:
             "seller_host: is the treasury; the seller spends money, so it needs its "
             "own lnd"
         )
-    return Access(
+    return LndAccess(
         host=host,
         port=int(port),
         certificate=Path(settings.seller_certificate),
@@ -174,7 +180,7 @@ def seller_access(settings: Settings) -> Access | None:
     )
 
 
-def dialing_of(settings: Settings) -> Dialing:
+def make_dialing(settings: Settings) -> Dialing:
     """Return the addresses that the seller may connect to: as nodes may."""
     return Dialing(
         reach=signers(settings),
@@ -184,7 +190,7 @@ def dialing_of(settings: Settings) -> Dialing:
     )
 
 
-_Bought = tuple[Market, Account | None]
+_Bought = tuple[Market, AuctionDeposit | None]
 
 
 def _simulated(platform: Platform) -> _Bought:
@@ -193,9 +199,9 @@ def _simulated(platform: Platform) -> _Bought:
 
 def _pool(platform: Platform) -> _Bought:
     # Imported only where it is used: gRPC takes a while, and memory.
-    from leyden.channels.tickets.wiring.pool import market_of  # noqa: PLC0415
+    from leyden.channels.tickets.wiring.pool import make_market  # noqa: PLC0415
 
-    return market_of(platform)
+    return make_market(platform)
 
 
 def _market(platform: Platform, listed: tuple[Source, ...]) -> _Bought:
@@ -209,16 +215,20 @@ def _market(platform: Platform, listed: tuple[Source, ...]) -> _Bought:
 
 
 @asynccontextmanager
-async def open_for_payments(shop: Shop, *, listening: bool) -> AsyncIterator[None]:
+async def receiving_payments(
+    channels: ChannelServices, *, listening: bool
+) -> AsyncIterator[None]:
     """Listen for payments while inside, if asked to; close the connections after."""
     try:
-        async with background({"payments": partial(listen, shop)} if listening else {}):
+        async with background(
+            {"payments": partial(listen, channels)} if listening else {}
+        ):
             yield
     finally:
-        await shop.payments.close()
-        if shop.seller is not None:
-            await shop.seller.close()
-        if shop.messages is not None:
-            await shop.messages.close()
-        if shop.account is not None:
-            await shop.account.close()
+        await channels.payments.close()
+        if channels.seller is not None:
+            await channels.seller.close()
+        if channels.messages is not None:
+            await channels.messages.close()
+        if channels.account is not None:
+            await channels.account.close()

@@ -8,10 +8,10 @@ from leyden.base.platform import Platform
 from leyden.base.rules.times import utc_now
 from leyden.base.settings import Settings
 from leyden.channels.rules.sources import Source
-from leyden.channels.shop import Shop
+from leyden.channels.services import ChannelServices
 from leyden.channels.tickets.none import NoMarket
 from leyden.channels.tickets.simulated import SimulatedMarket
-from leyden.channels.wiring.shop import shop_of
+from leyden.channels.wiring.channels import make_channels
 from leyden.errors import MarketAway, SetupError
 from leyden.operators.production import money
 from leyden.values import replace
@@ -35,26 +35,26 @@ def settings_with(**given: object) -> Settings:
     return Settings(**TREASURY, **given)  # type: ignore[arg-type]
 
 
-def shop_with(platform: Platform, **given: object) -> Shop:
-    shop = shop_of(replace(platform, settings=settings_with(**given)))
-    assert shop is not None
-    return shop
+def channels_with(platform: Platform, **given: object) -> ChannelServices:
+    channels = make_channels(replace(platform, settings=settings_with(**given)))
+    assert channels is not None
+    return channels
 
 
 async def test_own_alone_needs_no_auction(platform: Platform) -> None:
-    shop = shop_with(platform, market="own", **SELLER)
-    assert shop.rules.sources == (Source.OWN,)
-    assert isinstance(shop.market, NoMarket)
+    channels = channels_with(platform, market="own", **SELLER)
+    assert channels.rules.sources == (Source.OWN,)
+    assert isinstance(channels.market, NoMarket)
     with pytest.raises(MarketAway):
-        await shop.market.terms()
-    assert await shop.market.progress([]) == {}
+        await channels.market.terms()
+    assert await channels.market.progress([]) == {}
 
 
 def test_a_list_has_both(platform: Platform) -> None:
-    shop = shop_with(platform, market="simulated, own", **SELLER)
-    assert shop.rules.sources == (Source.SIMULATED, Source.OWN)
-    assert isinstance(shop.market, SimulatedMarket)
-    assert shop.seller is not None
+    channels = channels_with(platform, market="simulated, own", **SELLER)
+    assert channels.rules.sources == (Source.SIMULATED, Source.OWN)
+    assert isinstance(channels.market, SimulatedMarket)
+    assert channels.seller is not None
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,15 @@ def test_what_cannot_be_sold_is_no_setting(
     platform: Platform, given: dict[str, str], why: str
 ) -> None:
     with pytest.raises(SetupError, match=why):
-        shop_with(platform, **given)
+        channels_with(platform, **given)
 
 
 async def test_doctor_asks_for_a_list(platform: Platform) -> None:
     """One word beside a seller means both in this release, and no longer."""
-    shop = shop_with(platform, market="simulated", **SELLER)
-    assert shop.rules.sources == (Source.SIMULATED, Source.OWN)
+    channels = channels_with(platform, market="simulated", **SELLER)
+    assert channels.rules.sources == (Source.SIMULATED, Source.OWN)
     settings = settings_with(**SELLER, market="simulated")
-    old = replace(platform, settings=settings, shop=shop)
+    old = replace(platform, settings=settings, channels=channels)
     assert 'set market = "simulated, own"' in await money.listed(old)
     assert "tickets of a simulated market" in await money.auction(old)
     settings = settings_with(**SELLER, market="simulated, own")

@@ -10,7 +10,7 @@ from leyden.nodes.runtimes.base import HomeChanges, Usage
 from leyden.values import replace
 
 
-class FakeHomes:
+class FakeNodeFiles:
     """Folders without lnds, filled by a test."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from leyden.nodes.rules.log_positions import LogPosition
 from leyden.nodes.rules.nodes import Node
 from leyden.nodes.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Reports, Usage
 from leyden.nodes.runtimes.kubernetes import manifests
-from leyden.nodes.runtimes.kubernetes.api import MOST_TAIL, Api
+from leyden.nodes.runtimes.kubernetes.api import MAX_TAIL, KubernetesApi
 from leyden.nodes.runtimes.kubernetes.objects import pods_log
 from leyden.nodes.runtimes.kubernetes.resource_metrics import ResourceMetrics
 from leyden.values import replace
@@ -34,10 +34,10 @@ _NO_KUBELET: Final = frozenset(
 _AT_A_TIME: Final = 250  # 4 µs each
 
 
-class KubernetesHomes:
+class KubernetesNodeFiles:
     """Reads the logs of nodes' pods, and the companions' reports."""
 
-    def __init__(self, api: Api, reports: Reports) -> None:
+    def __init__(self, api: KubernetesApi, reports: Reports) -> None:
         self._api = api
         self._reports = reports
         self._metrics = ResourceMetrics(api)
@@ -121,7 +121,7 @@ class KubernetesHomes:
 
 def _lines(words: bytes) -> list[str]:
     """Split a log into lines, and shorten the path of lnd's home."""
-    if len(words) == MOST_TAIL:
+    if len(words) == MAX_TAIL:
         words = words.partition(b"\n")[2]
     text = words.decode(errors="replace").replace(f"{manifests.HOME}/", "~/")
     return text.splitlines()

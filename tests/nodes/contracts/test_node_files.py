@@ -8,14 +8,14 @@ import pytest
 
 from leyden.nodes.rules.log_positions import BEGINNING
 from leyden.nodes.rules.nodes import Node
-from leyden.nodes.runtimes.base import NO_CHANGES, STOPPED, Homes, Usage
-from leyden.nodes.runtimes.kubernetes.homes import KubernetesHomes
-from leyden.nodes.runtimes.local.local_homes import LocalHomes
+from leyden.nodes.runtimes.base import NO_CHANGES, STOPPED, NodeFiles, Usage
+from leyden.nodes.runtimes.kubernetes.node_files import KubernetesNodeFiles
+from leyden.nodes.runtimes.local.local_node_files import LocalNodeFiles
 from leyden.values import Struct, replace
 from tests.nodes.contracts.pods import pods_of
-from tests.nodes.contracts.runtimes import Hands, RealHands, start
+from tests.nodes.contracts.runtimes import RealRuntimeCase, RuntimeCase, start
 from tests.nodes.rules.nodes import a_node
-from tests.nodes.runtimes.test_kubernetes import Told
+from tests.nodes.runtimes.test_kubernetes import TerminationMessage
 
 WORDS = "Waiting for wallet encryption password"
 
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.real
 class Case(Struct, frozen=True):
     """A reader, and hands on the lnds that it reads of."""
 
-    homes: Homes
-    hands: Hands
+    homes: NodeFiles
+    hands: RuntimeCase
 
     async def has_said(self, node: Node, words: str) -> list[str]:
         async with asyncio.timeout(30):
@@ -39,10 +39,10 @@ class Case(Struct, frozen=True):
 async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Case]:
     if request.param == "pods":
         async with pods_of(request.getfixturevalue("up")) as pods:
-            yield Case(KubernetesHomes(pods.api, Told()), pods)
+            yield Case(KubernetesNodeFiles(pods.api, TerminationMessage()), pods)
         return
-    local = RealHands(tmp_path / "nodes", request.getfixturevalue("real_lnd"))
-    yield Case(LocalHomes(local.layout), local)
+    local = RealRuntimeCase(tmp_path / "nodes", request.getfixturevalue("real_lnd"))
+    yield Case(LocalNodeFiles(local.layout), local)
     await local.close()
 
 
@@ -76,7 +76,7 @@ async def test_usage_of_a_node_that_runs_is_known_or_said_not_to_be(case: Case) 
     """The cluster of these tests has no metrics-server."""
     node = await start(case.hands, a_node())
     usage = (await case.homes.usages([node]))[node.id]
-    if isinstance(case.homes, KubernetesHomes):
+    if isinstance(case.homes, KubernetesNodeFiles):
         assert usage == Usage()
     else:
         assert usage.memory is not None

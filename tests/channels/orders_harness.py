@@ -22,10 +22,10 @@ from leyden.channels.direct import opening
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.money import credit
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import Invoice, PaymentRequest, PaymentUpdate
 from leyden.channels.rules.pricing import Channel
-from leyden.channels.shop import (
+from leyden.channels.services import (
     CLOSING,
     EVERYTHING,
     EXPIRY,
@@ -35,13 +35,13 @@ from leyden.channels.shop import (
     TICKET,
     TICKETS,
     WITHDRAWAL,
-    Shop,
-    ShopSettings,
+    ChannelServices,
+    ChannelSettings,
 )
 from leyden.channels.tickets import ticket_source, tickets
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.channels.tickets.ticket_source import TicketMaker
-from leyden.channels.wiring.shop import SOURCES
+from leyden.channels.wiring.channels import SOURCES
 from leyden.errors import Away, Stale
 from tests.base.due_tasks import claim_due
 from tests.conftest import NOW
@@ -55,7 +55,7 @@ PRICE = (
     16_163  # of that channel; tests/channels/rules/test_pricing.py works it out by hand
 )
 
-Handler = Callable[[Shop, ClaimedTask], Awaitable[None]]
+Handler = Callable[[ChannelServices, ClaimedTask], Awaitable[None]]
 HANDLERS: Mapping[str, Handler] = {
     OPENING: opening.open_channel,
     EXPIRY: expiry.expire,
@@ -72,7 +72,7 @@ class Crashed(Exception):
 
 
 @dataclass
-class ShopHarness:
+class OrdersHarness:
     """The shop, and the hands of everyone around it."""
 
     database: Database
@@ -80,17 +80,19 @@ class ShopHarness:
     payments: FakePayments = field(default_factory=FakePayments)
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
     seller: FakeSeller = field(default_factory=FakeSeller)
-    rules: ShopSettings = field(default_factory=lambda: ShopSettings(quotas=PLENTY))
+    rules: ChannelSettings = field(
+        default_factory=lambda: ChannelSettings(quotas=PLENTY)
+    )
     dialing: Dialing = field(default_factory=Dialing)
     now: datetime = NOW
-    told: list[PaymentUpdate] = field(default_factory=list)
+    updates: list[PaymentUpdate] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._news = self.payments.subscribe()
 
     @property
-    def shop(self) -> Shop:
-        return Shop(
+    def channels(self) -> ChannelServices:
+        return ChannelServices(
             database=self.database,
             sealer=self.sealer,
             payments=self.payments,
@@ -116,7 +118,7 @@ class ShopHarness:
         for _ in range(20):
             try:
                 return await orders.create(
-                    self.shop, who, order_id, channel, actor="test", now=self.now
+                    self.channels, who, order_id, channel, actor="test", now=self.now
                 )
             except Stale:
                 continue
@@ -126,7 +128,7 @@ class ShopHarness:
         for _ in range(20):
             try:
                 return await orders.cancel(
-                    self.shop, who, order.id, actor="test", now=self.now
+                    self.channels, who, order.id, actor="test", now=self.now
                 )
             except Stale:
                 continue
@@ -135,16 +137,16 @@ class ShopHarness:
     async def get(self, order: Order) -> Order:
         return await self.database.reader.orders.get(order.id)
 
-    async def status(self, order: Order) -> Status:
+    async def status(self, order: Order) -> OrderStatus:
         return (await self.get(order)).status
 
     async def ticket(self, order: Order) -> str:
-        return ticket_source.open_ticket(self.shop, await self.get(order))
+        return ticket_source.open_ticket(self.channels, await self.get(order))
 
     async def credit(self, who: str = HARBOUR) -> int:
         return await self.database.reader.ledger.balance(ledger.credit(who))
 
-    async def place(self, name: str) -> int:
+    async def balance_of(self, name: str) -> int:
         return (await self.database.reader.ledger.sums()).get(name, Sats(0))
 
     async def give_credit(self, sats: int, who: str = HARBOUR) -> None:
@@ -166,8 +168,8 @@ class ShopHarness:
         """Hear everything that the treasury has told since."""
         while not self._news.empty():
             if (update := self._news.get_nowait()) is not None:
-                self.told.append(update)
-                await checkout.record_payment(self.shop, update, now=self.now)
+                self.updates.append(update)
+                await checkout.record_payment(self.channels, update, now=self.now)
 
     def deafen(self) -> None:
         """Lose everything that the treasury has told since."""
@@ -176,9 +178,9 @@ class ShopHarness:
 
     async def hear_again(self) -> None:
         """Hear everything that was ever told once more."""
-        for update in list(self.told):
+        for update in list(self.updates):
             if isinstance(update, Invoice):  # an old depth is not true any more
-                await checkout.record_payment(self.shop, update, now=self.now)
+                await checkout.record_payment(self.channels, update, now=self.now)
 
     async def work(self, *kinds: str) -> None:
         """Do everything that is due, until nothing is; what is away waits a minute."""
@@ -198,9 +200,9 @@ class ShopHarness:
                 work = Work(self.database, claim)
                 try:
                     if kind == TICKET:
-                        await TicketMaker(self.shop).make(work)
+                        await TicketMaker(self.channels).make(work)
                     else:
-                        await HANDLERS[kind](self.shop, work)
+                        await HANDLERS[kind](self.channels, work)
                     if not work.settled:
                         async with work.transaction() as tx:
                             await work.done(tx)

@@ -26,7 +26,7 @@ from leyden.nodes.runtimes.base import LaunchSpec
 from leyden.nodes.runtimes.copies import Content
 from leyden.nodes.runtimes.kubernetes import manifests, pods
 from leyden.nodes.runtimes.kubernetes.kinds import Pod
-from leyden.nodes.runtimes.kubernetes.objects import Objects
+from leyden.nodes.runtimes.kubernetes.objects import NodeObjects
 from leyden.nodes.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.nodes.runtimes.kubernetes.template import Template
 from leyden.values import Struct, hiding, replace
@@ -50,13 +50,13 @@ class _Copier(Struct, frozen=True):
     __repr__ = hiding("token")
 
 
-class KubernetesSide:
+class KubernetesMoveEndpoint:
     """The volumes of nodes in a cluster."""
 
     def __init__(
         self,
         runtime: KubernetesRuntime,
-        objects: Objects,
+        objects: NodeObjects,
         template: Template,
         *,
         trusts: ssl.SSLContext,

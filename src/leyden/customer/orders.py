@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from leyden.base.cli.groups import Group
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import (
     as_json,
-    most_option,
+    limit_option,
     print_fields,
     print_json,
     print_rows,
@@ -25,7 +25,7 @@ from leyden.customer.order_output import (
     tell,
     wait_for,
 )
-from leyden.customer.session import Session, with_session
+from leyden.customer.session import ApiSession, with_session
 from leyden.schemas.credit import BalanceAnswer
 from leyden.schemas.flow import OrderAnswer, QuoteAnswer
 
@@ -39,7 +39,7 @@ _within = click.option(
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=LazyGroup)
 def flow() -> None:
     """Buy inbound channels, and manage orders and credit.
 
@@ -57,7 +57,7 @@ for each in (credit.coupons, credit.redeem, credit.balance, credit.ledger):
 @channel_options
 @as_json
 @with_session
-def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> None:
+def quote(session: ApiSession, capacity: int, *, as_json: bool, **options: Any) -> None:
     """Quote a channel of CAPACITY satoshis; the price is valid for ten minutes.
 
     \b
@@ -84,7 +84,7 @@ def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> 
 @as_json
 @with_session
 def order(
-    session: Session,
+    session: ApiSession,
     capacity: int,
     *,
     wait: bool,
@@ -122,16 +122,16 @@ def order(
 
 
 @flow.command()
-@most_option(50, 1_000_000)
+@limit_option(50, 1_000_000)
 @as_json
 @with_session
-def orders(session: Session, *, most: int, as_json: bool) -> None:
+def orders(session: ApiSession, *, limit: int, as_json: bool) -> None:
     """List orders, newest first.
 
     \b
     leyden flow orders -n 500
     """
-    found = list(islice(session.client.flow.orders(), most))
+    found = list(islice(session.client.flow.orders(), limit))
     if as_json:
         print_json({"orders": found})
         return
@@ -166,7 +166,7 @@ def orders(session: Session, *, most: int, as_json: bool) -> None:
 @as_json
 @with_session
 def status(
-    session: Session,
+    session: ApiSession,
     order_id: str,
     *,
     wanted: tuple[str, ...],
@@ -191,7 +191,7 @@ def status(
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @as_json
 @with_session
-def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None:
+def cancel(session: ApiSession, order_id: str, *, yes: bool, as_json: bool) -> None:
     """Cancel an order; what you paid becomes credit.
 
     \b
@@ -230,8 +230,8 @@ def _given_back(order: OrderAnswer, has: BalanceAnswer) -> str:
 
 def _rest(quote: QuoteAnswer) -> str:
     """Describe what becomes of the part of the pool fee that is not used."""
-    kept = quote.unused_pool_fee == "kept"
-    return "the rest is not refunded" if kept else "the rest is credited"
+    is_kept = quote.unused_pool_fee == "kept"
+    return "the rest is not refunded" if is_kept else "the rest is credited"
 
 
 def _priced(quote: QuoteAnswer) -> dict[str, Any]:

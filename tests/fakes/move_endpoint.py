@@ -10,7 +10,7 @@ from leyden.nodes.runtimes.copies import Content
 from tests.fakes.runtime import FakeRuntime
 
 
-class FakeSide:
+class FakeMoveEndpoint:
     """A side of moves between fake runtimes: a home holds only its launch spec."""
 
     def __init__(self, runtime: FakeRuntime) -> None:

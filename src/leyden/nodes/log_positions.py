@@ -10,7 +10,7 @@ from typing import Final
 
 from leyden.base.database.stores import Stores
 from leyden.errors import Stale
-from leyden.nodes.rows.log_places import StoredPosition
+from leyden.nodes.rows.log_positions import StoredPosition
 from leyden.nodes.rules.log_positions import BEGINNING, LogPosition
 from leyden.nodes.rules.nodes import Node
 from leyden.values import Struct
@@ -23,21 +23,21 @@ _NEW: Final = StoredPosition(BEGINNING, 0)
 
 
 class _Known(Struct):
-    kept: StoredPosition
+    stored: StoredPosition
     position: LogPosition
 
     @property
     def is_far(self) -> bool:
         """Whether a restart would reread much, or look in other files."""
-        kept, position = self.kept.position, self.position
+        stored, position = self.stored.position, self.position
         return (
-            kept.inode != position.inode
-            or kept.rotated != position.rotated
-            or abs(position.offset - kept.offset) >= _KEPT_EVERY
+            stored.inode != position.inode
+            or stored.rotated != position.rotated
+            or abs(position.offset - stored.offset) >= _KEPT_EVERY
         )
 
 
-class LogPlaces:
+class LogPositions:
     """The log positions of running nodes."""
 
     def __init__(self) -> None:
@@ -49,14 +49,14 @@ class LogPlaces:
         for node_id in self._known.keys() - wanted:
             del self._known[node_id]
         missing = wanted - self._known.keys()
-        everywhere = await stores.log_places.all_() if len(missing) > _FEW else None
+        everywhere = await stores.log_positions.all_() if len(missing) > _FEW else None
         for node_id in missing:
             if everywhere is None:
-                kept = await stores.log_places.find(node_id)
+                stored = await stores.log_positions.find(node_id)
             else:
-                kept = everywhere.get(node_id)
-            kept = kept or _NEW
-            self._known[node_id] = _Known(kept, kept.position)
+                stored = everywhere.get(node_id)
+            stored = stored or _NEW
+            self._known[node_id] = _Known(stored, stored.position)
 
     def of(self, node: Node) -> LogPosition:
         """Return the log position of a node whose position is loaded."""
@@ -74,16 +74,16 @@ class LogPlaces:
         """
         # Forgotten, so that the next look loads it: this commit may fail.
         known = self._known.pop(node.id)
-        if not await tx.log_places.move(node.id, position, was=known.kept.edition):
+        if not await tx.log_positions.move(node.id, position, was=known.stored.edition):
             raise Stale(f"node {node.id}: somebody else reads its log")
 
     async def flush(self, tx: Stores) -> None:
         """Store the positions that are far from the stored ones."""
         far = [(id_, known) for id_, known in self._known.items() if known.is_far]
         for node_id, known in far[:_KEPT_AT_ONCE]:
-            edition = known.kept.edition
-            if await tx.log_places.move(node_id, known.position, was=edition):
-                known.kept = StoredPosition(known.position, edition + 1)
+            edition = known.stored.edition
+            if await tx.log_positions.move(node_id, known.position, was=edition):
+                known.stored = StoredPosition(known.position, edition + 1)
             else:
                 del self._known[
                     node_id

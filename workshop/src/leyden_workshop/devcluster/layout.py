@@ -15,7 +15,7 @@ _WRITTEN: Final = "cluster.json"
 _LONG_AGO: Final = 256
 
 
-class Ports(Struct, frozen=True, kw_only=True):
+class ControlPlanePorts(Struct, frozen=True, kw_only=True):
     """The ports of a control plane on the loopback address of this host."""
 
     api: int
@@ -24,7 +24,7 @@ class Ports(Struct, frozen=True, kw_only=True):
 
 
 # The usual ports, which are free in a network namespace of its own.
-USUAL: Final = Ports(api=6443, etcd=2379, etcd_peer=2380)
+USUAL: Final = ControlPlanePorts(api=6443, etcd=2379, etcd_peer=2380)
 
 
 class Cluster(Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Cluster(Struct, frozen=True, kw_only=True):
 
     machines: int
     block: int | None = None  # None: without pods, on the loopback address
-    ports: Ports = USUAL
+    ports: ControlPlanePorts = USUAL
 
     @property
     def addresses(self) -> Block | None:
@@ -40,7 +40,7 @@ class Cluster(Struct, frozen=True, kw_only=True):
         return None if self.block is None else Block(self.block)
 
 
-class Places(Struct, frozen=True):
+class ClusterLayout(Struct, frozen=True):
     """The folder of a cluster."""
 
     folder: Path
