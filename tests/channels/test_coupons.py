@@ -46,12 +46,12 @@ async def test_they_are_as_they_were_asked_for_and_it_is_known_who_asked(
     harness: OrdersHarness,
 ) -> None:
     expires = harness.now + timedelta(seconds=1)
-    request: dict[str, Any] = {
+    issuance: dict[str, Any] = {
         "organization_id": HARBOUR,
         "expires": expires,
         "note": "for the storm",
     }
-    issued = await issue(harness, count=2, **request)
+    issued = await issue(harness, count=2, **issuance)
     assert len({each.id for each in issued}) == 2
     for each in issued:
         assert each == Coupon(
@@ -72,7 +72,7 @@ async def test_they_are_as_they_were_asked_for_and_it_is_known_who_asked(
 
 
 @pytest.mark.parametrize(
-    "request",
+    "issuance",
     [
         {"sats": 1},
         {"sats": int(MAX_SATS)},
@@ -81,13 +81,13 @@ async def test_they_are_as_they_were_asked_for_and_it_is_known_who_asked(
     ],
 )
 async def test_the_most_and_the_least_are_issued(
-    harness: OrdersHarness, request: dict[str, Any]
+    harness: OrdersHarness, issuance: dict[str, Any]
 ) -> None:
-    assert len(await issue(harness, **request)) == request.get("count", 1)
+    assert len(await issue(harness, **issuance)) == issuance.get("count", 1)
 
 
 @pytest.mark.parametrize(
-    ("request", "why"),
+    ("issuance", "why"),
     [
         ({"sats": 0}, "amount: must be a number"),
         ({"sats": int(MAX_SATS) + 1}, "amount: must be a number"),
@@ -98,10 +98,10 @@ async def test_the_most_and_the_least_are_issued(
     ],
 )
 async def test_what_cannot_be_is_not_issued(
-    harness: OrdersHarness, request: dict[str, Any], why: str
+    harness: OrdersHarness, issuance: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(Malformed, match=why):
-        await issue(harness, **request)
+        await issue(harness, **issuance)
 
 
 async def test_neither_for_nobody_nor_by_nobody(harness: OrdersHarness) -> None:

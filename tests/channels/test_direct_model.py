@@ -207,7 +207,7 @@ def ordering(request: pytest.FixtureRequest, sealer: Any) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.usefixtures("shopping")
+@pytest.mark.usefixtures("ordering")
 def test_any_walk_ends_where_the_model_says(request: pytest.FixtureRequest) -> None:
     on_postgres = "postgres" in request.node.name
     walk(DirectOrdering, examples=4 if on_postgres else 20, steps=40)
@@ -215,6 +215,6 @@ def test_any_walk_ends_where_the_model_says(request: pytest.FixtureRequest) -> N
 
 @pytest.mark.long
 @pytest.mark.timeout(14_400)
-@pytest.mark.usefixtures("shopping")
+@pytest.mark.usefixtures("ordering")
 def test_two_thousand_long_walks_end_where_the_model_says() -> None:
     walk(DirectOrdering, examples=2_000, steps=60)

@@ -405,7 +405,7 @@ def _sqlite(template: Path) -> Iterator[str]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.usefixtures("shopping")
+@pytest.mark.usefixtures("ordering")
 def test_any_walk_ends_where_the_model_says(request: pytest.FixtureRequest) -> None:
     # On PostgreSQL each takes five times as long; the long one walks there as often.
     on_postgres = "postgres" in request.node.name
@@ -414,6 +414,6 @@ def test_any_walk_ends_where_the_model_says(request: pytest.FixtureRequest) -> N
 
 @pytest.mark.long
 @pytest.mark.timeout(14_400)
-@pytest.mark.usefixtures("shopping")
+@pytest.mark.usefixtures("ordering")
 def test_two_thousand_long_walks_end_where_the_model_says() -> None:
     walk(Ordering, examples=2_000, steps=60)

@@ -118,7 +118,7 @@ class LndConnection:
         if self._session is None:
             self._session = client.session()
         address = TlsAddress(host=access.host, port=access.port, name=access.host)
-        lnd: LndClient = client.Lnd(
+        lnd: LndClient = client.LndClient(
             self._session,
             address,
             tls,

@@ -81,7 +81,7 @@ SELECT count(*)
 FROM node_macaroon
 WHERE node_id = :node_id;
 
--- name: most_macaroons
+-- name: max_macaroons
 -- Of the node that has the most.
 SELECT coalesce(max(kept), 0)
 FROM (
