@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 async def until(
-    holds: Callable[[], object], *, within_s: float = 30, every_s: float = 0.005
+    holds: Callable[[], object], *, within_s: float = 60, every_s: float = 0.005
 ) -> None:
     """Wait until something holds, which may take a coroutine to find out."""
     async with asyncio.timeout(within_s):

@@ -55,7 +55,7 @@ async def test_they_are_as_they_were_asked_for_and_it_is_known_who_asked(
     assert len({each.id for each in issued}) == 2
     for each in issued:
         assert each == Coupon(
-            id=each.id, sats=Sats(21_000), created=harness.now, **request
+            id=each.id, sats=Sats(21_000), created=harness.now, **issuance
         )
     found = await credit.coupons(harness.database, HARBOUR)
     assert sorted(found, key=lambda each: each.id) == sorted(

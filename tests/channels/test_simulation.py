@@ -315,6 +315,8 @@ class Life:
         market.refuses = ""
         payments.mine(6)
         await self.harness.start_sweeping()
+        # As the worker does: a ticket whose cancelling had no answer is found here.
+        await self.harness.follow_tickets()
         for days in (0, 1, 4, 1):
             await self.harness.pass_time(days=days, minutes=6)
         await seller_watch.check(self.harness.channels)

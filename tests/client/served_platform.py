@@ -169,7 +169,7 @@ class ServedPlatform:
             ),
         )
         made = await accounts.create_organization(
-            self.platform, "ServedPlatform", actor="test"
+            self.platform, "Harbour", actor="test"
         )
         self.organization_id = made.id
         _, self.key = await api_keys.create(

@@ -9,7 +9,7 @@ import yaml
 from leyden.nodes.runtimes.kubernetes.kinds import Service
 from leyden.operators.production.cluster_doctor import hiding, own_namespace
 
-MANIFEST = Path(__file__).parents[3] / "deploy/kubernetes/leyden.yaml"
+MANIFEST = Path(__file__).parents[2] / "deploy/kubernetes/leyden.yaml"
 
 
 def service(**spec: object) -> Service:

@@ -15,8 +15,6 @@ async def write(
     owner: str,
     written: list[str],
     begun: asyncio.Event | None = None,
-    *,
-    takes_s: float | None = None,
 ) -> None:
     OWNER.set(owner)
     made = new_id()
@@ -26,19 +24,17 @@ async def write(
         )
         if begun is not None:
             begun.set()
-        if takes_s is not None:
-            await asyncio.sleep(takes_s)
     written.append(owner)
 
 
-async def place_behind_many(db: Database, *, takes_s: float | None = None) -> int:
+async def place_behind_many(db: Database) -> int:
     """Return how many writers of one organization are before another's."""
     written: list[str] = []
     begun = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         for _ in range(MANY):
-            group.create_task(write(db, "worst", written, begun, takes_s=takes_s))
+            group.create_task(write(db, "worst", written, begun))
         await begun.wait()
-        group.create_task(write(db, "calm", written, takes_s=takes_s))
+        group.create_task(write(db, "calm", written))
     assert sorted(written) == ["calm", *["worst"] * MANY]
     return written.index("calm")

@@ -32,10 +32,10 @@ import asyncio, sys
 from pathlib import Path
 from leyden.channels.rules.payments import PaymentRequest
 from leyden.channels.payments.lnd import LndPayments
-from leyden.nodes.lnd.connection import Access
+from leyden.nodes.lnd.connection import LndAccess
 
 port, folder, orders = int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-access = Access(
+access = LndAccess(
     host="127.0.0.1", port=port, certificate=folder / "ca", macaroon=folder / "macaroon"
 )
 unpaid = [

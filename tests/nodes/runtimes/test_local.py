@@ -51,20 +51,20 @@ from leyden.values import replace
 from ipaddress import IPv4Network
 from pathlib import Path
 from leyden.base import processes
-from tests.nodes.contracts.runtimes import LocalHands, install_stand_in
+from tests.nodes.contracts.runtimes import LocalRuntimeCase, install_stand_in
 from tests.nodes.rules.nodes import a_node
 
 async def main(folder):
-    hands = LocalHands(folder / "nodes", folder / "lnd")
-    hands.placement = replace(hands.placement, network=IPv4Network(sys.argv[2]))
-    hands.begin_anew()
+    case = LocalRuntimeCase(folder / "nodes", folder / "lnd")
+    case.placement = replace(case.placement, network=IPv4Network(sys.argv[2]))
+    case.begin_anew()
     spawn = processes.spawn
     async def spawn_and_die(*args, **options):
         await spawn(*args, **options)
         os.kill(os.getpid(), signal.SIGKILL)
     processes.spawn = spawn_and_die
     node = a_node()
-    async for _ in hands.runtime.start(node, hands.launch_spec(node)):
+    async for _ in case.runtime.start(node, case.launch_spec(node)):
         pass
 
 asyncio.run(main(Path(sys.argv[1])))
