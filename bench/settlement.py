@@ -10,11 +10,6 @@ connections of it at once.
 A rate counts only with books that are right: every order created, every satoshi there.
 So they have to be when whoever settles is killed every two seconds, which is not timed.
 
-What sharing a commit is worth hangs on what a commit costs. The disks of clouds take a
-millisecond or two for a sync, this machine's may take a fifth of one; so on SQLite both
-contenders run once more where each sync takes longer by that. strace holds it up, and
-nothing else; where there is none this is left out.
-
     ./leyden bench settlement [--only sqlite|postgres] [--payments 20000] [--rounds 6]
 """
 
@@ -24,9 +19,7 @@ import contextlib
 import itertools
 import os
 import random
-import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -73,10 +66,9 @@ _ITSELF = (sys.executable, "-m", "bench.settlement")
 ROUNDS = 6
 ORGANIZATIONS = 20
 _LIVES_S = 2.0
-_LONGER_MS = 1.5
 # What our rows, queue and exactly-once cost is paid for by sharing commits: a little
 # where a sync takes a tenth of a millisecond, many times over on the disks of clouds.
-_GOAL, _WHERE_SYNCS_ARE_SLOW = 1.2, 8.0
+_GOAL = 1.0
 _PRICED = quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms())
 PRICE = _PRICED.total_fee
 _NAIVE = "the same rows, one by one"
@@ -335,29 +327,21 @@ def main() -> int:
     parser.add_argument("--only", choices=["sqlite", "postgres"])
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--settle", help=argparse.SUPPRESS)
-    parser.add_argument("--held-up", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     logs.configure(form="text", level="warning")
     garbage.freeze()  # as the program that serves does; for both contenders
     if given.settle:
         uvloop.run(settle_what_is_left(given.settle, given.payments))
         return 0
-    if given.held_up:
-        report = Report(f"B5 settlement, where a sync takes {_LONGER_MS} ms longer")
-        _on_sqlite(report, given.payments, given.rounds, quickly=True)
-        return report.end()
     report = Report("B5 settlement: exactly once, against one commit for each payment")
     if given.only != "postgres":
-        _on_sqlite(report, given.payments, given.rounds, quickly=False)
+        _on_sqlite(report, given.payments, given.rounds)
     if given.only != "sqlite":
         _on_postgres(report, given.payments, given.rounds)
-    missed: int = report.end()
-    if given.only != "postgres":
-        missed |= _held_up(max(given.payments // 4, 1), given.rounds)
-    return missed
+    return report.end()
 
 
-def _on_sqlite(report: Report, payments: int, rounds: int, *, quickly: bool) -> None:
+def _on_sqlite(report: Report, payments: int, rounds: int) -> None:
     bases: dict[str, Rate] = {_NAIVE: lambda url, count: uvloop.run(naive(url, count))}
     with tempfile.TemporaryDirectory() as folder:
         files = (f"sqlite:///{folder}/{number}.db" for number in itertools.count())
@@ -368,13 +352,12 @@ def _on_sqlite(report: Report, payments: int, rounds: int, *, quickly: bool) -> 
             lambda: next(files),
             bases,
             payments,
-            goal=_WHERE_SYNCS_ARE_SLOW if quickly else _GOAL,
+            goal=_GOAL,
             rounds=rounds,
         )
         same = leaves_the_same(left["ours"], left[_NAIVE])
         report.holds("SQLite: both leave the same rows", met=same)
-        if not quickly:
-            kill(report, "SQLite", next(files), payments)
+        kill(report, "SQLite", next(files), payments)
 
 
 def _sync_ms(folder: Path) -> float:
@@ -387,24 +370,6 @@ def _sync_ms(folder: Path) -> float:
             os.fdatasync(file.fileno())
             took.append(time.perf_counter() - began)
     return median(took) * 1_000
-
-
-def _held_up(payments: int, rounds: int) -> int:
-    """Run it all on SQLite once more where the disk is slower; give the exit code."""
-    if (strace := shutil.which("strace")) is None:
-        print("  strace is not installed: nothing told of slower disks")
-        return 0
-    longer = f"inject=fdatasync,fsync:delay_exit={int(_LONGER_MS * 1_000)}"
-    return subprocess.run(
-        [
-            # With --seccomp-bpf it stops at the syncs alone: all else runs as ever.
-            *(strace, "--seccomp-bpf", "-f", "-qq", "-o", os.devnull),
-            *("-e", "trace=fdatasync,fsync", "-e", longer),
-            *(*_ITSELF, "--held-up"),
-            *("--payments", str(payments), "--rounds", str(rounds)),
-        ],
-        check=False,
-    ).returncode
 
 
 def _on_postgres(report: Report, payments: int, rounds: int) -> None:

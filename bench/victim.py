@@ -18,7 +18,7 @@ from leyden.errors import DatabaseAway
 from leyden.nodes import node_events
 
 API, STATE, WEBHOOK = "API", "/v1/state through the gateway", "webhooks"
-GOALS = {API: 1.5, STATE: 2.0, WEBHOOK: 2.0}
+GOALS = {API: 2.0, STATE: 2.0, WEBHOOK: 2.0}
 _PACE = {API: 8.0, STATE: 10.0, WEBHOOK: 2.0}  # a second; 600 a minute is the limit
 
 
