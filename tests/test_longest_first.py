@@ -49,4 +49,4 @@ def test_who_would_start_for_itself_what_others_share_is_refused() -> None:
         check=False,
     )
     assert done.returncode == 4, done.stdout
-    assert "uses the fixture of 'harbour'" in done.stderr
+    assert "uses the fixture of 'treasury'" in done.stderr
