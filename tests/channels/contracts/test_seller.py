@@ -76,7 +76,8 @@ async def test_inbound_is_what_announced_channels_can_bring_in(world: World) -> 
 
 
 async def _brings_in(world: World, sats: int) -> bool:
-    return await world.seller.inbound() == sats
+    # More, where the channel was not up again when it was first looked at.
+    return await world.seller.inbound() >= sats
 
 
 async def test_a_peer_is_dialled_where_it_is(world: World) -> None:
