@@ -23,22 +23,24 @@ from leyden_workshop.devnet import access
 
 ROOT = Path(__file__).parents[1]
 SOURCES = (ROOT / "src" / "leyden", ROOT / "workshop" / "src" / "leyden_workshop")
-API = ROOT / "docs" / "api.md"
-CHANNELS = ROOT / "docs" / "channels.md"
+CUSTOMERS, OPERATORS = ROOT / "docs" / "customers", ROOT / "docs" / "operators"
+API = CUSTOMERS / "api.md"
+CHANNELS = CUSTOMERS / "channels.md"
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 INDEX = ROOT / "docs" / "decisions" / "README.md"
 PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "CHANGELOG.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted(ROOT.glob("*.md")),
+    *(
+        ROOT / folder / "README.md"
+        for folder in ("workshop", "companion", "auctioneer")
+    ),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page not in DECISIONS),
     # What was superseded speaks of what is gone.
     *(page for page in DECISIONS if "\nSuperseded by" not in page.read_text()),
-    INDEX,
 ]
 # Other pages also name folders of an installation, or of an address.
 FOR_DEVELOPERS = {
-    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "concepts.md"),
+    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md", CUSTOMERS / "concepts.md"),
     *DECISIONS,
 }
 FIVE = ["Context", "Decision", "Consequences", "Alternatives", "References"]
@@ -134,7 +136,7 @@ def _table(heading: str) -> set[str]:
 def test_the_rooms_are_drawn_as_the_linter_has_them() -> None:
     written = tomllib.loads((ROOT / "pyproject.toml").read_text())
     layers = written["tool"]["importlinter"]["contracts"][0]["layers"]
-    page = (ROOT / "docs" / "concepts.md").read_text()
+    page = (CUSTOMERS / "concepts.md").read_text()
     block = page.partition("\n## Rooms\n")[2].split("```\n")[1]
     drawn = [line.split("  ")[0] for line in block.splitlines() if line[0] != " "]
     names = [set(re.findall(r"\w+", each)) for each in drawn]
@@ -149,10 +151,12 @@ def test_every_status_is_explained_and_no_other() -> None:
 def test_every_error_has_its_row() -> None:
     answer = sorted((each for each in every() if vars(each).get("words")), key=_status)
     rows = [f"| {each.status} | {each.words} | {each.remedy} |" for each in answer]
-    page = (ROOT / "docs" / "errors.md").read_text()
+    page = (CUSTOMERS / "errors.md").read_text()
     _, _, after = page.partition("| Status | When | What to do |\n|---|---|---|\n")
     existing = after.partition("\n\n")[0]
-    assert existing == "\n".join(rows), "docs/errors.md differs from errors.py"
+    assert existing == "\n".join(rows), (
+        "docs/customers/errors.md differs from errors.py"
+    )
     for error in every():
         assert f"\n| {error.status} |" in page, error
 
@@ -171,9 +175,7 @@ def test_every_command_exists_with_its_options(page: Path) -> None:
 
 
 def test_every_page_of_the_dashboard_can_be_typed() -> None:
-    _, _, after = (
-        (ROOT / "docs" / "cli.md").read_text().partition("\n| page | command |\n")
-    )
+    _, _, after = (CUSTOMERS / "cli.md").read_text().partition("\n| page | command |\n")
     rows = [line.split("|")[1:3] for line in after.split("\n\n")[0].splitlines()[1:]]
     answer = [page for cell, _ in rows for page in _INLINE.findall(cell)]
     here, node = "/app/{organization_id}", "/app/{organization_id}/nodes/{node_id}"
@@ -254,7 +256,7 @@ def test_a_buyer_starts_the_poold_that_the_tests_start(tmp_path: Path) -> None:
 @pages
 def test_every_link_leads_somewhere(page: Path) -> None:
     for link in _LINK.findall(page.read_text()):
-        if link.startswith("https://"):
+        if link.startswith(("https://", "mailto:")):
             continue
         target, _, anchor = link.partition("#")
         file = page.parent / target if target else page
@@ -305,11 +307,11 @@ def test_every_decision_is_in_the_index() -> None:
 
 
 def test_the_treasurys_macaroon_is_baked_with_all_that_is_needed() -> None:
-    text = (ROOT / "docs" / "treasury.md").read_text()
+    text = (OPERATORS / "treasury.md").read_text()
     (block,) = (block for _, block in _BLOCK.findall(text) if "bakemacaroon" in block)
     assert tuple(re.findall(r"\w+:[\w./]+", block)) == PERMISSIONS
 
 
 def test_every_type_of_event_is_in_the_table() -> None:
-    text = (ROOT / "docs" / "events.md").read_text()
+    text = (CUSTOMERS / "events.md").read_text()
     assert event_table.written() in text, event_table.written()

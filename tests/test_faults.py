@@ -1,4 +1,4 @@
-"""The tests that docs/faults.md promises are there."""
+"""The tests that docs/operators/faults.md promises are there."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ TESTS = Path(__file__).parent
 
 
 def test_what_is_said_to_be_shown_is_shown() -> None:
-    page = (TESTS.parent / "docs" / "faults.md").read_text()
+    page = (TESTS.parent / "docs" / "operators" / "faults.md").read_text()
     promised = re.findall(r"`([a-z_/]+\.py)::([a-z0-9_]+)`", page)
     assert len(promised) > 30
     for file, name in promised:

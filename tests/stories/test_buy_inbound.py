@@ -39,7 +39,7 @@ NOBODY_SELLS = {"bps": 1}  # for so little
 # As dear as a channel can be, with as much in it: nine of them empty the provider.
 DEAREST = {"capacity": 16_700_000, "self_chan_balance": 16_700_000, "bps": 10_000}
 SOLD_OUT = "503 Channels are sold out at present; try again later."
-PAGE = (Path(__file__).parents[2] / "docs" / "channels.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "customers" / "channels.md").read_text()
 
 
 class Purchase:

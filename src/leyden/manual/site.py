@@ -14,7 +14,8 @@ from leyden.base.http.responses import answer
 from leyden.base.pages.assets import assets
 from leyden.base.pages.origins import Origins, security_headers
 from leyden.base.settings import Settings
-from leyden.errors import NotFound
+from leyden.base.settings.reading import words
+from leyden.errors import SetupError
 from leyden.manual import reference, table, wheel
 from leyden.manual.markdown import code, render, slug
 
@@ -44,6 +45,7 @@ class Manual:
     ) -> None:
         self._operations = operations
         self._version = version
+        self._published = _published(settings)
         self._origin = origins[0]
         self._origins = Origins(origins)
         self._protection = security_headers(settings)
@@ -81,9 +83,11 @@ class Manual:
 
         Only names of guides are kept, so that strangers fill no memory.
         """
-        try:
-            text = "" if name == wheel.NAME else guides.read(name or table.HOME)
-        except NotFound:
+        if name == wheel.NAME:
+            text = ""
+        elif table.is_served(name or table.HOME, self._published):
+            text = guides.read(name or table.HOME)
+        else:
             name, text = _NOWHERE, _NOT_FOUND
         if name not in self._responses:
             self._responses[name] = self._made(name, text)
@@ -107,7 +111,9 @@ class Manual:
         return self._templates.get_template("guide.html").render(
             name=name,
             title=text.partition("\n")[0].removeprefix("# "),
-            content=render(text, page=name),
+            content=render(
+                text, page="" if name == _NOWHERE else name, published=self._published
+            ),
         )
 
     @cached_property
@@ -123,11 +129,20 @@ class Manual:
         made.filters.update(code=code, slug=slug)
         made.globals.update(
             asset=assets().url,
-            navigation=table.navigation(),
+            navigation=table.navigation(self._published),
             version=self._version,
             origin=self._origin,
         )
         return made
+
+
+def _published(settings: Settings) -> tuple[str, ...]:
+    """Return the names of operators' guides that customers may read, too."""
+    names = words(settings.docs_published)
+    for name in names:
+        if table.is_served(name, ()) or not table.is_served(name, names):
+            raise SetupError(f"docs_published: {name} is no guide for operators")
+    return names
 
 
 class _Response:

@@ -40,7 +40,10 @@ async def macaroon(platform: Platform) -> str:
         except NodeRefused as error:
             if _DENIED in error.message:
                 return ""
-    return "treasury_macaroon can spend; bake one that can't, see docs/treasury.md"
+    return (
+        "treasury_macaroon can spend; bake one that can't, see "
+        "docs/operators/sell-channels.md"
+    )
 
 
 async def inbound(platform: Platform) -> str:
