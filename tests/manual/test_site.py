@@ -72,6 +72,11 @@ async def test_customers_are_shown_what_is_theirs(reader: Caller) -> None:
         assert "tests/" not in await _page(reader, f"/docs/{name}"), name
 
 
+async def test_a_guide_that_moved_is_found(reader: Caller) -> None:
+    answer = await reader.get("/docs/direct-channels")
+    assert (answer.status, answer.headers["location"]) == (301, "/docs/channels")
+
+
 async def test_operators_publish_guides() -> None:
     reader = publisher(["quotas"])
     assert "org quota" in await _page(reader, "/docs/quotas")

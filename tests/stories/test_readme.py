@@ -190,7 +190,7 @@ def test_the_api_quickstart_works_with_a_url_and_a_key_alone(
 ) -> None:
     done = typed(blocks("docs/customers/api-quickstart.md"), tmp_path, stranger)
     assert '"alias": "quickstart"' in done.stdout
-    assert '"status": "cancelled"' in done.stdout
+    assert '"amount_due": ' in done.stdout
     assert '"message"' not in done.stdout
 
 
@@ -208,7 +208,8 @@ def test_so_does_its_python_with_the_library_that_the_platform_serves(
         "venv/bin/python quickstart.py",
     ]
     done = typed(lines, tmp_path, stranger)
-    assert done.stdout.splitlines()[-1] == "cancelled"
+    order, *cancelled = done.stdout.splitlines()[1:]
+    assert cancelled == (["cancelled"] if order.startswith("waiting") else [])
 
 
 @paid_for_and_with_credit(pytest.mark.long)
@@ -216,9 +217,10 @@ def test_so_does_its_python_with_the_library_that_the_platform_serves(
 def test_the_page_of_commands_works_as_written(
     up: Path, environment: dict[str, str]
 ) -> None:
-    done = typed(blocks("docs/customers/cli.md"), up, environment)
+    pages = ("docs/customers/cli.md", "docs/operators/commands.md")
+    lines = [each for page in pages for each in blocks(page)]
+    done = typed(['eval "$(./leyden dev env)"', *lines], up, environment)
     assert "evening light is running" in done.stdout
-    assert "sat as credit" in done.stdout
 
 
 def test_the_api_answers_with_the_key_that_up_made(up: Path) -> None:

@@ -22,7 +22,8 @@ from leyden.manual.markdown import code, render, slug
 Scope = MutableMapping[str, Any]
 _ROOT: Final = "/docs"
 _HTML: Final = "text/html; charset=utf-8"
-_FOUND, _MISSING, _NOT_ALLOWED = 200, 404, 405
+_FOUND, _MOVED, _MISSING, _NOT_ALLOWED = 200, 301, 404, 405
+_RENAMED: Final = {"direct-channels": "channels"}
 _NOWHERE: Final = "?"  # no guide has this name
 _NOT_FOUND: Final = "# Page not found\n\nSee the [documentation](README.md)."
 
@@ -64,6 +65,10 @@ class Manual:
             await answer(scope, send, _NOT_ALLOWED, _raw(sent), b"")
             return
         name = scope["path"].removeprefix(_ROOT).removeprefix("/")
+        if name in _RENAMED:
+            sent["location"] = table.url(_RENAMED[name])
+            await answer(scope, send, _MOVED, _raw(sent), b"")
+            return
         response = self._responses.get(name)
         if response is None:
             async with self._making:
