@@ -12,12 +12,16 @@ import pytest
 from leyden.app.endpoints import OPERATIONS
 from leyden.app.main import leyden
 from leyden.base.daemons import catalogue
+from leyden.base.rules.accounts import Role
+from leyden.base.rules.sign_in import RIGHTS, Right
 from leyden.channels.payments.treasury import PERMISSIONS
 from leyden.channels.rules.orders import OrderStatus
 from leyden.customer.claim.poold import ClaimPoold, access_for
 from leyden.errors import LeydenError, every
 from leyden.manual import event_table
 from leyden.nodes.rules.nodes import NodeStatus
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.kubernetes.installation import OLDEST
 from leyden_workshop.devnet import access
 
 ROOT = Path(__file__).parents[1]
@@ -299,6 +303,25 @@ def test_the_treasurys_macaroon_is_baked_with_all_that_is_needed() -> None:
     text = (OPERATORS / "sell-channels.md").read_text()
     block = next(block for _, block in _BLOCK.findall(text) if "bakemacaroon" in block)
     assert tuple(re.findall(r"\w+:[\w./]+", block)) == PERMISSIONS
+
+
+def test_every_role_is_explained() -> None:
+    rows = re.findall(r"^\|(.+)\|$", (CUSTOMERS / "roles.md").read_text(), re.MULTILINE)
+    cells = [
+        [cell.strip() for cell in row.split("|")] for row in rows[: len(Right) + 2]
+    ]
+    (_, *names), _, *rights = cells
+    assert names == [each.value for each in Role]
+    for right, (_, *given) in zip(Right, rights, strict=True):
+        may = ["yes" if right in RIGHTS[role] else "no" for role in Role]
+        assert given == may, right
+
+
+def test_the_support_matrix_names_what_is_supported() -> None:
+    page = (OPERATORS / "support.md").read_text()
+    assert ".".join(map(str, OLDEST)) in page
+    for release in OFFERED.releases:
+        assert str(release.version).strip("v").partition("-")[0] in page
 
 
 def test_every_type_of_event_is_in_the_table() -> None:
