@@ -69,6 +69,12 @@ async def test_customers_are_shown_what_is_theirs(reader: Caller) -> None:
         assert (await reader.get(f"/docs/{name}")).status == 404, name
 
 
+def test_pages_of_the_dashboard_link_to_guides_that_are_served() -> None:
+    for template in (ROOT / "src" / "leyden").rglob("*.html"):
+        for name in re.findall(r'"/docs/([\w-]+)', template.read_text()):
+            assert name in GUIDES, template.name
+
+
 def test_guides_name_no_decision_and_no_test() -> None:
     for page in [*CUSTOMERS.glob("*.md"), *OPERATORS.glob("*.md")]:
         assert not re.search(r"\b(decisions|tests)/", page.read_text()), page.name
