@@ -64,8 +64,8 @@ async def auction(platform: Platform) -> str:
         return _NONE
     if Source.SIMULATED in channels.rules.sources:
         return (
-            'set market = "pool", "own", or both: tickets of a simulated market are no '
-            "channels"
+            'set market = "own": tickets of a simulated market are no channels; see '
+            "docs/operators/sell-channels.md"
         )
     if Source.POOL not in channels.rules.sources:
         return ""
