@@ -32,16 +32,16 @@ ARCHITECTURE = ROOT / "docs" / "contributors" / "architecture.md"
 TICKETS = CUSTOMERS / "tickets.md"
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 INDEX = ROOT / "docs" / "decisions" / "README.md"
-PAGES = [
-    *sorted(ROOT.glob("*.md")),
-    *(
-        ROOT / folder / "README.md"
-        for folder in ("workshop", "companion", "auctioneer")
-    ),
-    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page not in DECISIONS),
-    # What was superseded speaks of what is gone.
-    *(page for page in DECISIONS if "\nSuperseded by" not in page.read_text()),
-]
+ALL_PAGES = sorted(
+    {
+        *ROOT.glob("*.md"),
+        *ROOT.glob("[!.]*/README.md"),
+        *ROOT.glob("deploy/*/README.md"),
+        *(ROOT / "docs").rglob("*.md"),
+    }
+)
+# What was superseded speaks of what is gone.
+PAGES = [page for page in ALL_PAGES if "\nSuperseded by" not in page.read_text()]
 # Other pages also name folders of an installation, or of an address.
 FOR_DEVELOPERS = {
     *(ROOT / "README.md", ROOT / "CONTRIBUTING.md", ARCHITECTURE),
@@ -60,9 +60,11 @@ _TOP = (
 )
 
 
-def pages(test: object) -> object:
-    names = [str(page.relative_to(ROOT)) for page in PAGES]
-    return pytest.mark.parametrize("page", PAGES, ids=names)(test)
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+pages = pytest.mark.parametrize("page", PAGES, ids=_name)
 
 
 def inline(page: Path) -> Iterator[str]:
@@ -246,7 +248,7 @@ def test_a_buyer_starts_the_poold_that_the_tests_start(tmp_path: Path) -> None:
     assert f"git checkout v{program.version}" in text
 
 
-@pages
+@pytest.mark.parametrize("page", ALL_PAGES, ids=_name)
 def test_every_link_leads_somewhere(page: Path) -> None:
     for link in _LINK.findall(page.read_text()):
         if link.startswith(("https://", "mailto:")):
