@@ -33,7 +33,7 @@ class Bench:
     folder: Path
 
     def build(self, image: str, *options: str, tag: str = "1") -> str:
-        """Build what docs/cluster.md says; return the name of the image."""
+        """Build what docs/operators/cluster.md says; return the name of the image."""
         name = f"localhost/leyden/{image}:{tag}"
         self.buildah(
             *("build", "--isolation=chroot", f"--volume={AUTHORITIES}"),

@@ -11,34 +11,40 @@ import pytest
 
 from leyden.app.endpoints import OPERATIONS
 from leyden.app.main import leyden
-from leyden.app.page_table import PAGES as DASHBOARD
 from leyden.base.daemons import catalogue
+from leyden.base.rules.accounts import Role
+from leyden.base.rules.sign_in import RIGHTS, Right
 from leyden.channels.payments.treasury import PERMISSIONS
 from leyden.channels.rules.orders import OrderStatus
 from leyden.customer.claim.poold import ClaimPoold, access_for
 from leyden.errors import LeydenError, every
 from leyden.manual import event_table
 from leyden.nodes.rules.nodes import NodeStatus
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.kubernetes.installation import OLDEST
 from leyden_workshop.devnet import access
 
 ROOT = Path(__file__).parents[1]
 SOURCES = (ROOT / "src" / "leyden", ROOT / "workshop" / "src" / "leyden_workshop")
-API = ROOT / "docs" / "api.md"
-CHANNELS = ROOT / "docs" / "channels.md"
+CUSTOMERS, OPERATORS = ROOT / "docs" / "customers", ROOT / "docs" / "operators"
+API = CUSTOMERS / "api.md"
+ARCHITECTURE = ROOT / "docs" / "contributors" / "architecture.md"
+TICKETS = CUSTOMERS / "tickets.md"
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 INDEX = ROOT / "docs" / "decisions" / "README.md"
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "CHANGELOG.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    # What was superseded speaks of what is gone.
-    *(page for page in DECISIONS if "\nSuperseded by" not in page.read_text()),
-    INDEX,
-]
+ALL_PAGES = sorted(
+    {
+        *ROOT.glob("*.md"),
+        *ROOT.glob("[!.]*/README.md"),
+        *ROOT.glob("deploy/*/README.md"),
+        *(ROOT / "docs").rglob("*.md"),
+    }
+)
+# What was superseded speaks of what is gone.
+PAGES = [page for page in ALL_PAGES if "\nSuperseded by" not in page.read_text()]
 # Other pages also name folders of an installation, or of an address.
 FOR_DEVELOPERS = {
-    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "concepts.md"),
+    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md", ARCHITECTURE),
     *DECISIONS,
 }
 FIVE = ["Context", "Decision", "Consequences", "Alternatives", "References"]
@@ -54,9 +60,11 @@ _TOP = (
 )
 
 
-def pages(test: object) -> object:
-    names = [str(page.relative_to(ROOT)) for page in PAGES]
-    return pytest.mark.parametrize("page", PAGES, ids=names)(test)
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+pages = pytest.mark.parametrize("page", PAGES, ids=_name)
 
 
 def inline(page: Path) -> Iterator[str]:
@@ -134,7 +142,7 @@ def _table(heading: str) -> set[str]:
 def test_the_rooms_are_drawn_as_the_linter_has_them() -> None:
     written = tomllib.loads((ROOT / "pyproject.toml").read_text())
     layers = written["tool"]["importlinter"]["contracts"][0]["layers"]
-    page = (ROOT / "docs" / "concepts.md").read_text()
+    page = ARCHITECTURE.read_text()
     block = page.partition("\n## Rooms\n")[2].split("```\n")[1]
     drawn = [line.split("  ")[0] for line in block.splitlines() if line[0] != " "]
     names = [set(re.findall(r"\w+", each)) for each in drawn]
@@ -149,10 +157,12 @@ def test_every_status_is_explained_and_no_other() -> None:
 def test_every_error_has_its_row() -> None:
     answer = sorted((each for each in every() if vars(each).get("words")), key=_status)
     rows = [f"| {each.status} | {each.words} | {each.remedy} |" for each in answer]
-    page = (ROOT / "docs" / "errors.md").read_text()
+    page = (CUSTOMERS / "errors.md").read_text()
     _, _, after = page.partition("| Status | When | What to do |\n|---|---|---|\n")
     existing = after.partition("\n\n")[0]
-    assert existing == "\n".join(rows), "docs/errors.md differs from errors.py"
+    assert existing == "\n".join(rows), (
+        "docs/customers/errors.md differs from errors.py"
+    )
     for error in every():
         assert f"\n| {error.status} |" in page, error
 
@@ -168,19 +178,6 @@ def test_every_command_exists_with_its_options(page: Path) -> None:
             parse(words)
         except click.ClickException as error:
             pytest.fail(f"leyden {' '.join(words)}: {error.format_message()}")
-
-
-def test_every_page_of_the_dashboard_can_be_typed() -> None:
-    _, _, after = (
-        (ROOT / "docs" / "cli.md").read_text().partition("\n| page | command |\n")
-    )
-    rows = [line.split("|")[1:3] for line in after.split("\n\n")[0].splitlines()[1:]]
-    answer = [page for cell, _ in rows for page in _INLINE.findall(cell)]
-    here, node = "/app/{organization_id}", "/app/{organization_id}/nodes/{node_id}"
-    meant = [re.sub("^NODE", node, re.sub("^HERE", here, page)) for page in answer]
-    assert sorted(meant) == sorted({each.path for each in DASHBOARD})
-    for _, typed in rows:
-        assert "leyden " in typed or "browser" in typed
 
 
 @pytest.mark.parametrize(
@@ -235,7 +232,7 @@ def _poold_of_the_tests(folder: Path) -> list[str]:
 
 def test_a_buyer_starts_the_poold_that_the_tests_start(tmp_path: Path) -> None:
     """The same program, of the same version, with the same options."""
-    text = CHANNELS.read_text().replace("\\\n", " ")
+    text = TICKETS.read_text().replace("\\\n", " ")
     tested = _poold_of_the_tests(tmp_path)
     own, hosted = (
         shlex.split(line)[1:] for line in re.findall(r"^poold .+$", text, re.MULTILINE)
@@ -251,10 +248,10 @@ def test_a_buyer_starts_the_poold_that_the_tests_start(tmp_path: Path) -> None:
     assert f"git checkout v{program.version}" in text
 
 
-@pages
+@pytest.mark.parametrize("page", ALL_PAGES, ids=_name)
 def test_every_link_leads_somewhere(page: Path) -> None:
     for link in _LINK.findall(page.read_text()):
-        if link.startswith("https://"):
+        if link.startswith(("https://", "mailto:")):
             continue
         target, _, anchor = link.partition("#")
         file = page.parent / target if target else page
@@ -305,11 +302,30 @@ def test_every_decision_is_in_the_index() -> None:
 
 
 def test_the_treasurys_macaroon_is_baked_with_all_that_is_needed() -> None:
-    text = (ROOT / "docs" / "treasury.md").read_text()
-    (block,) = (block for _, block in _BLOCK.findall(text) if "bakemacaroon" in block)
+    text = (OPERATORS / "sell-channels.md").read_text()
+    block = next(block for _, block in _BLOCK.findall(text) if "bakemacaroon" in block)
     assert tuple(re.findall(r"\w+:[\w./]+", block)) == PERMISSIONS
 
 
+def test_every_role_is_explained() -> None:
+    rows = re.findall(r"^\|(.+)\|$", (CUSTOMERS / "roles.md").read_text(), re.MULTILINE)
+    cells = [
+        [cell.strip() for cell in row.split("|")] for row in rows[: len(Right) + 2]
+    ]
+    (_, *names), _, *rights = cells
+    assert names == [each.value for each in Role]
+    for right, (_, *given) in zip(Right, rights, strict=True):
+        may = ["yes" if right in RIGHTS[role] else "no" for role in Role]
+        assert given == may, right
+
+
+def test_the_support_matrix_names_what_is_supported() -> None:
+    page = (OPERATORS / "support.md").read_text()
+    assert ".".join(map(str, OLDEST)) in page
+    for release in OFFERED.releases:
+        assert str(release.version).strip("v").partition("-")[0] in page
+
+
 def test_every_type_of_event_is_in_the_table() -> None:
-    text = (ROOT / "docs" / "events.md").read_text()
+    text = (CUSTOMERS / "events.md").read_text()
     assert event_table.written() in text, event_table.written()

@@ -14,7 +14,7 @@ from leyden.base.rules.alarms import AlarmKind
 from leyden.channels.tickets import pool_account
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
-MONITORING = Path(__file__).parents[1] / "docs" / "monitoring.md"
+MONITORING = Path(__file__).parents[1] / "docs" / "operators" / "monitoring.md"
 _NAME = re.compile(r"\bleyden_\w+")
 
 

@@ -9,7 +9,7 @@ from leyden.errors import SetupError
 
 
 def test_every_setting_has_a_sentence_and_stands_in_the_docs() -> None:
-    documented = Path("docs/settings.md").read_text()
+    documented = Path("docs/operators/settings.md").read_text()
     for name, default, sentence in every_setting():
         assert sentence.endswith("."), name
         row = f"| `{name}` | `{json.dumps(default)}` | {sentence} |"

@@ -42,10 +42,10 @@ LeydenError             500
     └── CannotStart              a node can't be started; its owner gets a reason
 
 An error's docstring is its default message. `status` is HTTP's; `words` and `remedy`
-say when it occurs and what to do, in the OpenAPI document and in docs/errors.md;
-`exit_code` is a command's (`base/cli/exit_codes.py` says what each means). All are
-inherited: a new error is a class here and a line above. A test holds docs/errors.md
-to these.
+say when it occurs and what to do, in the OpenAPI document and in
+docs/customers/errors.md; `exit_code` is a command's (`base/cli/exit_codes.py` says what
+each means). All are inherited: a new error is a class here and a line above. A test
+holds docs/customers/errors.md to these.
 """
 
 from collections.abc import Iterator

@@ -151,5 +151,6 @@ def test_a_macaroon_that_lacks_something_is_an_alarm() -> None:
     assert seller_balance.old_macaroon([]) == ""
     assert seller_balance.old_macaroon(["/a", "/b"]) == (
         "seller_macaroon lacks /a, /b: the platform can't bump, or credit, "
-        "channels that stay unconfirmed; bake a new one, see docs/direct-channels.md"
+        "channels that stay unconfirmed; bake a new one, see "
+        "docs/operators/sell-channels.md"
     )

@@ -13,7 +13,7 @@ from leyden.client.nodes import Nodes
 from leyden.client.webhooks import Webhooks
 from tests.client.served_platform import ServedPlatform
 
-PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "customers" / "python.md").read_text()
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 

@@ -31,26 +31,33 @@ def test_no_html_of_the_text_is_kept(text: str) -> None:
         ("webhooks", "#answers-and-retries", "#answers-and-retries"),
         ("webhooks", "README.md", "/docs"),
         (
-            "security",
-            "decisions/0039-quotas.md",
-            "/docs/decisions/0039-quotas",
+            "webhooks",
+            "../operators/lsps1.md#use-lsps1-over-http",
+            "/docs/lsps1#use-lsps1-over-http",
         ),
-        ("decisions/0039-quotas", "../api.md", "/docs/api"),
+        ("lsps1", "../customers/api.md", "/docs/api"),
         ("webhooks", "https://example.org/x.md", "https://example.org/x.md"),
     ],
 )
 def test_links_lead_to_where_guides_are_served(
     page: str, href: str, leads: str
 ) -> None:
-    assert (
-        render(f"[here]({href})", page=page) == f'<p><a href="{leads}">here</a></p>\n'
-    )
+    html = render(f"[here]({href})", page=page, published=["lsps1"])
+    assert html == f'<p><a href="{leads}">here</a></p>\n'
 
 
-def test_a_link_to_a_file_that_is_not_served_is_only_text() -> None:
-    assert render("See [the code](../src/leyden/errors.py).", page="api") == (
-        "<p>See the code.</p>\n"
-    )
+@pytest.mark.parametrize(
+    "href",
+    [
+        "../../src/leyden/errors.py",
+        "../decisions/0039-quotas.md",
+        "../operators/quotas.md",
+        "../operators/README.md",
+        "../contributors/api.md",
+    ],
+)
+def test_a_link_to_a_file_that_is_not_served_is_only_text(href: str) -> None:
+    assert render(f"See [this]({href}).", page="api") == "<p>See this.</p>\n"
 
 
 def test_headings_have_the_anchors_that_repositories_give_them() -> None:

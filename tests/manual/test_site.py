@@ -12,16 +12,24 @@ from leyden.app.endpoints import OPERATIONS
 from leyden.base.http.operations import Table
 from leyden.base.pages.assets import Assets
 from leyden.base.settings import Settings
+from leyden.errors import SetupError
 from leyden.manual import table, wheel
 from leyden.manual.site import Manual
 from tests.base.api.conftest import Caller
 from tests.manual.conftest import ORIGIN
 
 ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-GUIDES = sorted(page.stem for page in DOCS.glob("*.md") if page.stem != table.HOME)
-PAGES = ["/docs", *(f"/docs/{name}" for name in GUIDES)]
+CUSTOMERS, OPERATORS = ROOT / "docs" / "customers", ROOT / "docs" / "operators"
+GUIDES = sorted(page.stem for page in CUSTOMERS.glob("*.md") if page.stem != table.HOME)
+OTHERS = sorted(page.stem for page in OPERATORS.glob("*.md") if page.stem != table.HOME)
 LIMIT = 600 * 1024
+
+
+def publisher(names: list[str]) -> Caller:
+    """Return a reader of a platform whose operator publishes these guides."""
+    settings = Settings(docs_published=", ".join(names))
+    manual = Manual(Table(OPERATIONS), settings, version="0.1.0", origins=[ORIGIN])
+    return Caller(manual, None, "")  # type: ignore[arg-type]
 
 
 async def _page(reader: Caller, path: str) -> str:
@@ -36,17 +44,58 @@ def test_every_guide_is_in_the_navigation_once() -> None:
     assert sorted(named) == GUIDES
 
 
-async def test_every_link_leads_to_a_page_and_a_place_on_it(reader: Caller) -> None:
-    pages = {path: await _page(reader, path) for path in PAGES}
-    for path, page in list(pages.items()):
+def test_no_two_guides_have_one_name() -> None:
+    assert not set(GUIDES) & set(OTHERS)
+
+
+@pytest.mark.parametrize("published", [[], ["lsps1", "quotas"], OTHERS])
+async def test_every_link_leads_to_a_page_and_a_place_on_it(
+    published: list[str],
+) -> None:
+    reader = publisher(published)
+    paths = ["/docs", *(f"/docs/{name}" for name in [*GUIDES, *published])]
+    pages = {path: await _page(reader, path) for path in paths}
+    for path, page in pages.items():
         for href in re.findall(r'href="([^"]+)"', page):
             to, anchor = urldefrag(href)
-            if to.startswith("/docs/decisions/"):
-                pages.setdefault(to, await _page(reader, to))
             if to.startswith(("http", "/app/", "/openapi.json")):
                 continue
             target = pages[to or path]
             assert not anchor or f' id="{anchor}"' in target, (path, href)
+
+
+async def test_customers_are_shown_what_is_theirs(reader: Caller) -> None:
+    for name in [*OTHERS, "decisions/README", "operators/README", "architecture"]:
+        assert (await reader.get(f"/docs/{name}")).status == 404, name
+
+
+def test_pages_of_the_dashboard_link_to_guides_that_are_served() -> None:
+    for template in (ROOT / "src" / "leyden").rglob("*.html"):
+        for name in re.findall(r'"/docs/([\w-]+)', template.read_text()):
+            assert name in GUIDES, template.name
+
+
+def test_guides_name_no_decision_and_no_test() -> None:
+    for page in [*CUSTOMERS.glob("*.md"), *OPERATORS.glob("*.md")]:
+        assert not re.search(r"\b(decisions|tests)/", page.read_text()), page.name
+
+
+async def test_a_guide_that_moved_is_found(reader: Caller) -> None:
+    answer = await reader.get("/docs/direct-channels")
+    assert (answer.status, answer.headers["location"]) == (301, "/docs/channels")
+
+
+async def test_operators_publish_guides() -> None:
+    reader = publisher(["quotas"])
+    assert "org quota" in await _page(reader, "/docs/quotas")
+    assert '<a href="/docs/quotas">Quotas</a>' in await _page(reader, "/docs")
+    assert (await reader.get("/docs/backups")).status == 404
+
+
+@pytest.mark.parametrize("name", ["nowhere", "api", "README", "../quotas"])
+def test_what_is_no_guide_for_operators_is_not_published(name: str) -> None:
+    with pytest.raises(SetupError, match="docs_published"):
+        publisher([name])
 
 
 async def test_every_operation_is_in_the_reference(reader: Caller) -> None:
@@ -93,7 +142,7 @@ async def test_who_can_read_gzip_is_sent_less(reader: Caller) -> None:
     [
         "/docs/nowhere",
         "/docs/../../pyproject",
-        "/docs/decisions/../README",
+        "/docs/customers/api",
         "/docs/pictures/node.png",
         "/docs/webhooks.md",
         "/docs/api/",
@@ -139,4 +188,4 @@ async def test_the_library_is_served_under_the_name_that_the_guides_say(
     assert (answer.status, answer.body) == (200, wheel.wheel())
     for name in ("python", "api-quickstart"):
         line = f'pip install "$LEYDEN_URL/docs/{wheel.NAME}"'
-        assert line in (DOCS / f"{name}.md").read_text()
+        assert line in (CUSTOMERS / f"{name}.md").read_text()

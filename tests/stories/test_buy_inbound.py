@@ -39,7 +39,9 @@ NOBODY_SELLS = {"bps": 1}  # for so little
 # As dear as a channel can be, with as much in it: nine of them empty the provider.
 DEAREST = {"capacity": 16_700_000, "self_chan_balance": 16_700_000, "bps": 10_000}
 SOLD_OUT = "503 Channels are sold out at present; try again later."
-PAGE = (Path(__file__).parents[2] / "docs" / "channels.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+TICKETS = (DOCS / "customers" / "tickets.md").read_text()
+SELLING = (DOCS / "operators" / "sell-channels.md").read_text()
 
 
 class Purchase:
@@ -346,7 +348,7 @@ async def test_an_operator_keeps_the_account_by_the_commands_of_the_page(
 ) -> None:
     platform = trading_platform
     answer = re.findall(
-        r"^leyden (pool (?:open|status|deposit).*)$", PAGE, re.MULTILINE
+        r"^leyden (pool (?:open|status|deposit).*)$", SELLING, re.MULTILINE
     )
     open_, status, deposit = (shlex.split(line) for line in answer)
     await platform.opens()
@@ -395,7 +397,7 @@ async def test_a_hosted_node_gets_its_channel_and_receives_through_it(
             trading_platform.home, call, program=programs["poold"], version=version
         ) as buyer,
     ):
-        answer = re.findall(r"^pool (sidecar .+)$", PAGE, re.MULTILINE)
+        answer = re.findall(r"^pool (sidecar .+)$", TICKETS, re.MULTILINE)
         register, list_ = (shlex.split(line) for line in answer)
         assert register.pop() == "sidecar1..."
         tell = Pool(programs["pool"], buyer.pool)
@@ -417,7 +419,7 @@ async def installed(home: Path) -> dict[str, Path]:
     built("poold", "pool")
     (answer,) = re.findall(
         r"^```sh\n(leyden daemons .+?)^```$",
-        PAGE,
+        TICKETS,
         re.DOTALL | re.MULTILINE,
     )
     environment = {

@@ -119,7 +119,7 @@ def up(clone: Path, environment: dict[str, str]) -> Iterator[Path]:
         yield clone
         terminal.send_signal(signal.SIGINT)
         assert terminal.wait(60) == 0
-        first, *_, last = blocks("docs/quickstart.md")
+        first, *_, last = blocks("docs/operators/quickstart.md")
         typed([first, "kept=$(mktemp -d)", last], clone, environment)
 
 
@@ -158,7 +158,7 @@ def test_the_blocks_work_as_written(up: Path, environment: dict[str, str]) -> No
 @paid_for_and_with_credit(pytest.mark.long)
 @pytest.mark.usefixtures("credit")
 def test_the_quickstart_works_as_written(up: Path, environment: dict[str, str]) -> None:
-    _, *between, _ = blocks("docs/quickstart.md")
+    _, *between, _ = blocks("docs/operators/quickstart.md")
     done = typed(between, up, environment)
     assert "runs lnd 0.20.2-beta" in done.stdout
     assert "\nsidecar1" in done.stdout
@@ -171,7 +171,7 @@ def test_the_quickstart_works_as_written(up: Path, environment: dict[str, str]) 
 def test_the_examples_of_the_api_work_as_written(
     up: Path, environment: dict[str, str]
 ) -> None:
-    done = typed(blocks("docs/api.md"), up, environment)
+    done = typed(blocks("docs/customers/api.md"), up, environment)
     refused = re.findall(r'^{"message":"(.*)"}$', done.stdout, re.MULTILINE)
     assert refused == ["node is already up to date", "not found"], "as the page says"
 
@@ -188,9 +188,9 @@ def stranger(up: Path, environment: dict[str, str]) -> dict[str, str]:
 def test_the_api_quickstart_works_with_a_url_and_a_key_alone(
     stranger: dict[str, str], tmp_path: Path
 ) -> None:
-    done = typed(blocks("docs/api-quickstart.md"), tmp_path, stranger)
+    done = typed(blocks("docs/customers/api-quickstart.md"), tmp_path, stranger)
     assert '"alias": "quickstart"' in done.stdout
-    assert '"status": "cancelled"' in done.stdout
+    assert '"amount_due": ' in done.stdout
     assert '"message"' not in done.stdout
 
 
@@ -198,7 +198,7 @@ def test_the_api_quickstart_works_with_a_url_and_a_key_alone(
 def test_so_does_its_python_with_the_library_that_the_platform_serves(
     stranger: dict[str, str], tmp_path: Path
 ) -> None:
-    page = (ROOT / "docs" / "api-quickstart.md").read_text()
+    page = (ROOT / "docs" / "customers" / "api-quickstart.md").read_text()
     (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (install,) = re.findall(r"^pip (install .*)$", page, re.MULTILINE)
     (tmp_path / "quickstart.py").write_text(program)
@@ -208,7 +208,8 @@ def test_so_does_its_python_with_the_library_that_the_platform_serves(
         "venv/bin/python quickstart.py",
     ]
     done = typed(lines, tmp_path, stranger)
-    assert done.stdout.splitlines()[-1] == "cancelled"
+    order, *cancelled = done.stdout.splitlines()[1:]
+    assert cancelled == (["cancelled"] if order.startswith("waiting") else [])
 
 
 @paid_for_and_with_credit(pytest.mark.long)
@@ -216,9 +217,10 @@ def test_so_does_its_python_with_the_library_that_the_platform_serves(
 def test_the_page_of_commands_works_as_written(
     up: Path, environment: dict[str, str]
 ) -> None:
-    done = typed(blocks("docs/cli.md"), up, environment)
+    pages = ("docs/customers/cli.md", "docs/operators/commands.md")
+    lines = [each for page in pages for each in blocks(page)]
+    done = typed(['eval "$(./leyden dev env)"', *lines], up, environment)
     assert "evening light is running" in done.stdout
-    assert "sat as credit" in done.stdout
 
 
 def test_the_api_answers_with_the_key_that_up_made(up: Path) -> None:

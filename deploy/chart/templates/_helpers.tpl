@@ -54,15 +54,15 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 {{- range $name, $value := .Values.settings }}
 {{- if and (hasPrefix "acme_" $name) $value }}
-{{- fail (printf "settings.%s: ACME doesn't work in the chart, because nothing there answers at port 80 of nodes' names. Nodes have certificates of the platform's own authority. For the API, let your ingress have a certificate, for example of cert-manager; see docs/certificates.md" $name) }}
+{{- fail (printf "settings.%s: ACME doesn't work in the chart, because nothing there answers at port 80 of nodes' names. Nodes have certificates of the platform's own authority. For the API, let your ingress have a certificate, for example of cert-manager; see docs/operators/certificates.md" $name) }}
 {{- end }}
 {{- if and (hasPrefix "api_tls" $name) $value }}
-{{- fail (printf "settings.%s: the chart serves the API over plain HTTP to your ingress, which has the certificate; see docs/certificates.md" $name) }}
+{{- fail (printf "settings.%s: the chart serves the API over plain HTTP to your ingress, which has the certificate; see docs/operators/certificates.md" $name) }}
 {{- end }}
 {{- $variable := printf "LEYDEN_%s" (upper $name) }}
 {{- /* Of two values of one variable the last would count. */}}
 {{- if or (has $variable $own) (has (printf "%s_FILE" $variable) $own) }}
-{{- fail (printf "settings.%s: the chart sets it from values of its own; see docs/cluster.md" $name) }}
+{{- fail (printf "settings.%s: the chart sets it from values of its own; see docs/operators/cluster.md" $name) }}
 {{- end }}
 - {name: {{ $variable }}, value: {{ include "leyden.value" $value }}}
 {{- end }}

@@ -1,23 +1,29 @@
-"""The documentation: `docs/*.md`, which the package brings along."""
+"""The guides for customers and operators, which the package brings along."""
 
 import re
 from importlib.resources import files
 
 from leyden.errors import NotFound
 
-_NAME = re.compile(r"(?:decisions/)?[A-Za-z0-9][A-Za-z0-9-]{0,80}")
-_FOLDER = files("leyden") / "docs"
+CUSTOMERS, OPERATORS = "customers", "operators"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,80}")
+_DOCS = files("leyden") / "docs"
 
 
-def read(name: str) -> str:
-    """Return the Markdown of a page, by its name without `.md`.
+def find(name: str) -> str:
+    """Return where a guide is, such as `customers/api` for `api`.
 
     Raise NotFound for any other name: it may come from a URL.
     """
-    file = _FOLDER / f"{name}.md"
-    if not _NAME.fullmatch(name) or not file.is_file():
-        raise NotFound
-    return file.read_text(encoding="utf-8")
+    for folder in (CUSTOMERS, OPERATORS):
+        if _NAME.fullmatch(name) and (_DOCS / folder / f"{name}.md").is_file():
+            return f"{folder}/{name}"
+    raise NotFound
+
+
+def read(name: str) -> str:
+    """Return the Markdown of a guide, or raise NotFound."""
+    return (_DOCS / f"{find(name)}.md").read_text(encoding="utf-8")
 
 
 def chapters(text: str, level: int) -> dict[str, str]:

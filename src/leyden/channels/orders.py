@@ -167,7 +167,7 @@ def known_address() -> TreasuryAway:
     return TreasuryAway(
         why=(
             "the treasury's lnd handed out an address of an earlier order: it was "
-            "probably restored; see docs/treasury.md"
+            "probably restored; see docs/operators/sell-channels.md"
         ),
         retry_after_s=_KNOWN_ADDRESS_S,
     )

@@ -58,13 +58,13 @@ def summary(operation: Operation) -> str:
 
 
 def details(operation: Operation) -> str:
-    """Return the Markdown about an operation that docs/api.md has."""
+    """Return the Markdown about an operation that docs/customers/api.md has."""
     return _sections().get(f"{operation.method} {operation.path}", "")
 
 
 @cache
 def _sections() -> dict[str, str]:
-    """Return the prose of docs/api.md: its examples are for one shell, in one row."""
+    """Return the prose of the API page: its examples are for one shell, in one row."""
     found = guides.chapters(guides.read("api"), level=3)
     return {
         heading: text.partition("\n```")[0].strip() for heading, text in found.items()

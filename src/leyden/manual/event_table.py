@@ -1,4 +1,4 @@
-"""The types of events as a table, for docs/events.md."""
+"""The types of events as a table, for docs/customers/events.md."""
 
 import json
 

@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
 from itertools import pairwise
 from typing import Any, Final
@@ -13,7 +13,6 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from leyden.base import guides
-from leyden.errors import NotFound
 from leyden.manual import table
 
 _SCROLLS: Final = '<div class="wide" tabindex="0" role="region" aria-label="Table">'
@@ -50,15 +49,18 @@ _PARSER: Final = (
 )
 
 
-def render(text: str, *, page: str = "") -> str:
-    """Return the text as HTML; its links are relative to the guide named `page`."""
+def render(text: str, *, page: str = "", published: Collection[str] = ()) -> str:
+    """Return the text as HTML; its links are relative to the guide named `page`.
+
+    Links to what is not served, as the operator publishes it, become text.
+    """
     tokens = _PARSER.parse(text)
     for heading, inline in pairwise(tokens):
         if heading.type == "heading_open":
             heading.attrSet("id", slug(inline.content))
     for token in tokens:
         if token.children:
-            token.children = list(_linked(token.children, page))
+            token.children = list(_linked(token.children, page, published))
     html: str = _PARSER.renderer.render(tokens, _PARSER.options, {})
     return html
 
@@ -73,25 +75,27 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
 
 
-def _linked(tokens: Sequence[Token], page: str) -> Iterator[Token]:
+def _linked(
+    tokens: Sequence[Token], page: str, published: Collection[str]
+) -> Iterator[Token]:
     """Lead links to where the guides are served; leave out those to other files."""
     is_open = True
     for token in tokens:
         if token.type == "link_open":
-            to = _address(str(token.attrGet("href") or ""), page)
+            to = _address(str(token.attrGet("href") or ""), page, published)
             is_open = to is not None
             token.attrSet("href", to or "")
         if is_open or token.type not in {"link_open", "link_close"}:
             yield token
 
 
-def _address(href: str, page: str) -> str | None:
+def _address(href: str, page: str, published: Collection[str]) -> str | None:
     if _ELSEWHERE.match(href) or href.startswith("#"):
         return href
     path, hash_, anchor = href.partition("#")
-    name = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
-    try:
-        guides.read(name.removesuffix(".md"))
-    except NotFound:
+    folder = posixpath.dirname(guides.find(page or table.HOME))
+    target = posixpath.normpath(posixpath.join(folder, path.removesuffix(".md")))
+    name = posixpath.basename(target)
+    if not table.is_served(name, published) or guides.find(name) != target:
         return None
-    return f"{table.url(name.removesuffix('.md'))}{hash_}{anchor}"
+    return f"{table.url(name)}{hash_}{anchor}"

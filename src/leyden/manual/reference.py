@@ -14,7 +14,7 @@ from leyden.manual.openapi import document, refusals
 from leyden.manual.table import REFERENCE
 from leyden.values import Struct
 
-# The chapters of docs/api.md that are about all operations; others list some.
+# The chapters of docs/customers/api.md that are about all operations; others list some.
 CHAPTERS = ("Idempotency-Key", "Limits", "Node statuses", "Order statuses")
 
 
@@ -58,7 +58,7 @@ class OperationGroup(Struct, frozen=True):
 
 
 def introduction() -> str:
-    """Return the list at the beginning of docs/api.md, as HTML."""
+    """Return the list at the beginning of docs/customers/api.md, as HTML."""
     before = guides.read(REFERENCE).partition("\n## ")[0]
     return render(before[before.index("\n- ") :], page=REFERENCE)
 

@@ -14,14 +14,16 @@ from leyden.base.http.responses import answer
 from leyden.base.pages.assets import assets
 from leyden.base.pages.origins import Origins, security_headers
 from leyden.base.settings import Settings
-from leyden.errors import NotFound
+from leyden.base.settings.reading import words
+from leyden.errors import SetupError
 from leyden.manual import reference, table, wheel
 from leyden.manual.markdown import code, render, slug
 
 Scope = MutableMapping[str, Any]
 _ROOT: Final = "/docs"
 _HTML: Final = "text/html; charset=utf-8"
-_FOUND, _MISSING, _NOT_ALLOWED = 200, 404, 405
+_FOUND, _MOVED, _MISSING, _NOT_ALLOWED = 200, 301, 404, 405
+_RENAMED: Final = {"direct-channels": "channels"}
 _NOWHERE: Final = "?"  # no guide has this name
 _NOT_FOUND: Final = "# Page not found\n\nSee the [documentation](README.md)."
 
@@ -44,6 +46,7 @@ class Manual:
     ) -> None:
         self._operations = operations
         self._version = version
+        self._published = _published(settings)
         self._origin = origins[0]
         self._origins = Origins(origins)
         self._protection = security_headers(settings)
@@ -62,6 +65,10 @@ class Manual:
             await answer(scope, send, _NOT_ALLOWED, _raw(sent), b"")
             return
         name = scope["path"].removeprefix(_ROOT).removeprefix("/")
+        if name in _RENAMED:
+            sent["location"] = table.url(_RENAMED[name])
+            await answer(scope, send, _MOVED, _raw(sent), b"")
+            return
         response = self._responses.get(name)
         if response is None:
             async with self._making:
@@ -81,9 +88,11 @@ class Manual:
 
         Only names of guides are kept, so that strangers fill no memory.
         """
-        try:
-            text = "" if name == wheel.NAME else guides.read(name or table.HOME)
-        except NotFound:
+        if name == wheel.NAME:
+            text = ""
+        elif table.is_served(name or table.HOME, self._published):
+            text = guides.read(name or table.HOME)
+        else:
             name, text = _NOWHERE, _NOT_FOUND
         if name not in self._responses:
             self._responses[name] = self._made(name, text)
@@ -107,7 +116,9 @@ class Manual:
         return self._templates.get_template("guide.html").render(
             name=name,
             title=text.partition("\n")[0].removeprefix("# "),
-            content=render(text, page=name),
+            content=render(
+                text, page="" if name == _NOWHERE else name, published=self._published
+            ),
         )
 
     @cached_property
@@ -123,11 +134,20 @@ class Manual:
         made.filters.update(code=code, slug=slug)
         made.globals.update(
             asset=assets().url,
-            navigation=table.navigation(),
+            navigation=table.navigation(self._published),
             version=self._version,
             origin=self._origin,
         )
         return made
+
+
+def _published(settings: Settings) -> tuple[str, ...]:
+    """Return the names of operators' guides that customers may read, too."""
+    names = words(settings.docs_published)
+    for name in names:
+        if table.is_served(name, ()) or not table.is_served(name, names):
+            raise SetupError(f"docs_published: {name} is no guide for operators")
+    return names
 
 
 class _Response:

@@ -75,22 +75,22 @@ _WHY: Final[Mapping[AttentionReason, str]] = {
     ),
     AttentionReason.OPENING_FAILED: "the channel could not be opened",
     AttentionReason.UNPUBLISHED: (
-        "the channel is signed but not published: see docs/direct-channels.md"
+        "the channel is signed but not published: see docs/operators/orders.md"
     ),
     AttentionReason.UNCONFIRMED: "the channel is unconfirmed",
     AttentionReason.GIVEN_AWAY: (
         "the payment was returned while the channel was signed: see "
-        "docs/direct-channels.md"
+        "docs/operators/orders.md"
     ),
     AttentionReason.LOST: (
         "the channel can never open, and its price became credit: abandon the channel "
-        "at the seller's lnd; see docs/direct-channels.md"
+        "at the seller's lnd; see docs/operators/orders.md"
     ),
     AttentionReason.OWED: (
         "the channel can never open, and you owe its price to a buyer without an "
         "account: pay it back by hand, and record that with `leyden account correct "
         "--kind refund`; abandon the channel at the seller's lnd; see "
-        "docs/direct-channels.md"
+        "docs/operators/orders.md"
     ),
     AttentionReason.CLOSED: "the channel was closed before its lease ended",
 }

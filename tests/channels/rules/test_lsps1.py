@@ -48,7 +48,7 @@ def test_the_fields_of_the_specification_are_read() -> None:
     assert (wanted.expiry_blocks, wanted.announce) == (4_380, False)
 
 
-# Leniencies. Bytes are as the clients send them (docs/lsps1.md has the table).
+# Leniencies. Bytes are as the clients send them: docs/operators/lsps1.md has the table.
 
 
 def test_ldk_sends_null_for_no_token() -> None:

@@ -597,6 +597,6 @@ def test_the_exit_code_is_the_one_of_the_table(alone: Path) -> None:
     )
     assert done.returncode == 3
     assert done.stderr.startswith("leyden: no platform configured: ")
-    page = (ROOT / "docs" / "cli.md").read_text()
+    page = (ROOT / "docs" / "customers" / "cli.md").read_text()
     for code, words in exit_codes.CODES.items():
         assert f"| {code} | {words} |" in page

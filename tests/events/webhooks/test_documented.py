@@ -1,4 +1,4 @@
-"""What docs/webhooks.md tells people to type works."""
+"""What docs/customers/webhooks.md tells people to type works."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any
 from leyden.events.rules.deliveries import RETRIES
 from leyden.events.rules.webhooks import WebhookType, body, signature_headers
 
-PAGE = (Path(__file__).parents[3] / "docs" / "webhooks.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "customers" / "webhooks.md").read_text()
 SECRET = "3f" * 32
 
 

@@ -37,7 +37,7 @@ def platform_of(db: Database, sealer: Sealer, **given: object) -> Platform:
 
 
 def test_the_guide_has_each_item_in_the_same_words() -> None:
-    guide = " ".join(Path("docs/going-live.md").read_text().split())
+    guide = " ".join(Path("docs/operators/going-live.md").read_text().split())
     for what in ITEMS:
         assert f"**{what}**" in guide, what
 

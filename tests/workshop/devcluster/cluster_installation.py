@@ -104,7 +104,7 @@ class ClusterInstallation:
         return str(self.cluster.addresses.services[number])
 
     def install(self) -> None:
-        """Do what docs/cluster.md says."""
+        """Do what docs/operators/cluster.md says."""
         self.cluster.kubectl("create", "namespace", self.name)
         keys = subprocess.run(
             [LEYDEN, "secrets", "kubernetes"],

@@ -19,7 +19,7 @@ _SECRET = ("password", "macaroon", "token", "secret", "url")
 
 @click.command()
 @as_json
-@click.option("--markdown", is_flag=True, help="Print the rows in docs/settings.md.")
+@click.option("--markdown", is_flag=True, help="Print the rows of docs' settings.md.")
 def config(*, as_json: bool, markdown: bool) -> None:
     """Print every setting with its value, default and meaning.
 
@@ -70,8 +70,8 @@ def doctor(*, as_json: bool, production: bool, cluster: bool) -> None:
     Exit 1 if `leyden up` or `leyden serve` can't start: a program is missing, or a
     setting is wrong.
 
-    With --production, test each item of docs/going-live.md on the running installation.
-    Exit 1 if an item fails.
+    With --production, test each item of docs/operators/going-live.md on the running
+    installation. Exit 1 if an item fails.
 
     With --cluster, check the cluster in the settings, and test from a pod whether
     NetworkPolicies are enforced. Exit 1 if they are not. In a pod of the platform, also

@@ -1,4 +1,4 @@
-"""Exit codes for scripts; docs/cli.md has the same table."""
+"""Exit codes for scripts; docs/customers/cli.md has the same table."""
 
 import errno
 

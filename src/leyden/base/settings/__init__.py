@@ -3,7 +3,7 @@
 A value comes from the environment (LEYDEN_<NAME>, or LEYDEN_<NAME>_FILE
 naming a file that contains it), else from a TOML file (HOME/leyden.toml, or
 LEYDEN_CONFIG), else it is the default. `leyden config` prints all settings;
-docs/settings.md lists them.
+docs/operators/settings.md lists them.
 """
 
 from leyden.base.settings.fields import Settings, every_setting

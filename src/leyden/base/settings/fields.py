@@ -181,6 +181,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Maximum size of a log file, in MB; applies from the node's next start."""
     dashboard_origins: str = ""
     """Origins of the dashboard, whose pages call nodes; empty: the API's URL."""
+    docs_published: str = ""
+    """Operators' guides that /docs shows to customers, too; comma-separated."""
     node_data_kept_s: Seconds = 604_800
     """Time during which a deleted node can be restored."""
 

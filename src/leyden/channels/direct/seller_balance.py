@@ -93,7 +93,7 @@ async def unreachable(channels: ChannelServices) -> str:
     return (
         "the seller has no announced channel with inbound capacity: payers can't reach "
         "the channels that it sells; get such channels from well-connected nodes, see "
-        "docs/direct-channels.md"
+        "docs/operators/sell-channels.md"
     )
 
 
@@ -122,5 +122,5 @@ def old_macaroon(denied: Sequence[str]) -> str:
     return (
         f"seller_macaroon lacks {', '.join(denied)}: the platform can't bump, or "
         "credit, channels that stay unconfirmed; bake a new one, see "
-        "docs/direct-channels.md"
+        "docs/operators/sell-channels.md"
     )

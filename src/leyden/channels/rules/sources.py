@@ -51,7 +51,8 @@ def parse(text: str, *, has_seller: bool) -> tuple[Source, ...]:
         raise SetupError("market: list pool or simulated, not both")
     if Source.OWN in found and not has_seller:
         raise SetupError(
-            "market: seller_host must be set for own; see docs/direct-channels.md"
+            "market: seller_host must be set for own; see "
+            "docs/operators/sell-channels.md"
         )
     if is_old(text, has_seller=has_seller):
         found.append(Source.OWN)

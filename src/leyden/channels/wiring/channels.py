@@ -144,7 +144,7 @@ def lsps1_of(settings: Settings) -> Lsps1Settings | None:
         return None
     for name in ("seller_host", "lsps1_organization"):
         if not getattr(settings, name):
-            raise SetupError(f"{name}: needed by lsps1; see docs/lsps1.md")
+            raise SetupError(f"{name}: needed by lsps1; see docs/operators/lsps1.md")
     return Lsps1Settings(
         organization=settings.lsps1_organization,
         lives=timedelta(seconds=settings.lsps1_order_lives_s),

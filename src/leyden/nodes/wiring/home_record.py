@@ -22,7 +22,7 @@ INSTEAD: Final = (
     "Local nodes run in one home, on one machine: start `leyden serve` and `leyden "
     "worker` there. To move the home here, stop it and its nodes there, copy the "
     "whole folder, and run `leyden home adopt`. Nodes on several machines need the "
-    "Kubernetes runtime (docs/cluster.md)"
+    "Kubernetes runtime (docs/operators/cluster.md)"
 )
 _IN_CLUSTER: Final = (
     "Nodes belong to one namespace of one cluster: set kubeconfig and "

@@ -48,7 +48,9 @@ def treasury(*, unknown: bool, as_json: bool) -> None:
         if as_json:
             print_json({"treasury": None, "auction": None, "tickets": []})
         else:
-            print("this platform sells no channels; see docs/treasury.md")
+            print(
+                "this platform sells no channels; see docs/operators/sell-channels.md"
+            )
         return
     holdings = asdict(found.holdings) if found.holdings else None
     standing = found.standing

@@ -1,7 +1,7 @@
 """Whether a running installation is ready for production: `leyden doctor --production`.
 
-Each item is tried, and not only looked up in the settings. docs/going-live.md has the
-same items in the same words, with the reasons.
+Each item is tried, and not only looked up in the settings.
+docs/operators/going-live.md has the same items in the same words, with the reasons.
 """
 
 import asyncio

@@ -40,7 +40,10 @@ async def macaroon(platform: Platform) -> str:
         except NodeRefused as error:
             if _DENIED in error.message:
                 return ""
-    return "treasury_macaroon can spend; bake one that can't, see docs/treasury.md"
+    return (
+        "treasury_macaroon can spend; bake one that can't, see "
+        "docs/operators/sell-channels.md"
+    )
 
 
 async def inbound(platform: Platform) -> str:
@@ -61,8 +64,8 @@ async def auction(platform: Platform) -> str:
         return _NONE
     if Source.SIMULATED in channels.rules.sources:
         return (
-            'set market = "pool", "own", or both: tickets of a simulated market are no '
-            "channels"
+            'set market = "own": tickets of a simulated market are no channels; see '
+            "docs/operators/sell-channels.md"
         )
     if Source.POOL not in channels.rules.sources:
         return ""

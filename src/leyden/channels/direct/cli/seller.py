@@ -98,6 +98,6 @@ def _channels(platform: Platform) -> ChannelServices:
     if platform.channels is None or platform.channels.seller is None:
         raise SetupError(
             "seller_host: not set, so no direct channels are sold; see "
-            "docs/direct-channels.md"
+            "docs/operators/sell-channels.md"
         )
     return platform.channels

@@ -11,7 +11,8 @@ from leyden.errors import SellerAway
 from leyden.values import Struct
 
 OFF: Final = (
-    "lsps1: not set, so this platform sells no channels over LSPS1; see docs/lsps1.md"
+    "lsps1: not set, so this platform sells no channels over LSPS1; see "
+    "docs/operators/lsps1.md"
 )
 _BITS: Final = "--protocol.custom-init=729 --protocol.custom-nodeann=729"
 
@@ -75,5 +76,5 @@ async def _denied(channels: ChannelServices, wallet: SellerWallet) -> str:
     try:
         await channels.messages.send(wallet.pubkey, b"{}")
     except SellerAway as error:
-        return f"{error}; bake seller_macaroon as described in docs/lsps1.md"
+        return f"{error}; bake seller_macaroon as described in docs/operators/lsps1.md"
     return ""

@@ -179,7 +179,7 @@ def _on_account(
         if not given.pool_host:
             raise SetupError(
                 "pool_host: not set, so this platform has no Pool account; see "
-                "docs/channels.md"
+                "docs/operators/sell-channels.md"
             )
         account = make_account(given)
         try:

@@ -125,7 +125,7 @@ def read(file: Path, namespace: str) -> ApiServerAccess:
         if name in user:
             raise SetupError(
                 f"kubeconfig: {file}: {name} is not supported; create a service "
-                "account, and a kubeconfig with its token (docs/cluster.md)"
+                "account, and a kubeconfig with its token (docs/operators/cluster.md)"
             )
     token_file = user.get("tokenFile")
     access = ApiServerAccess(
