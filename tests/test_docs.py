@@ -31,6 +31,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "deploy" / "chart" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
     # What was superseded speaks of what is gone.
     *(page for page in DECISIONS if "\nSuperseded by" not in page.read_text()),

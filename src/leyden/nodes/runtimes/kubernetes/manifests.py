@@ -177,6 +177,13 @@ def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
     return made
 
 
+def scheduled(pod: Manifest, scheduling: Manifest) -> Manifest:
+    """Return a pod with the fields that say where nodes run, beside its tolerations."""
+    spec = pod["spec"]
+    tolerations = [*spec.get("tolerations", ()), *scheduling.get("tolerations", ())]
+    return {**pod, "spec": {**spec, **scheduling, "tolerations": tolerations}}
+
+
 def owned(node: Node, pod: Manifest, *, claim_uid: str) -> Manifest:
     """Return a pod whose controller is its node's claim, which outlives it.
 
