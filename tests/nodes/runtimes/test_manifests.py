@@ -61,6 +61,8 @@ def test_a_pod_is_nobody_special_and_is_started_again_by_nobody_else() -> None:
     assert spec["automountServiceAccountToken"] is False
     assert spec["terminationGracePeriodSeconds"] == 600
     assert "nodeName" not in spec, "it would go round the scheduler, who keeps volumes"
+    annotations = pod["metadata"]["annotations"]
+    assert annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false"
     inside = spec["securityContext"]
     assert inside["runAsNonRoot"] is True
     assert inside["seccompProfile"] == {"type": "RuntimeDefault"}
