@@ -1,8 +1,8 @@
 """Whoever we call is called directly, whatever proxies the environment names.
 
 A proxy would see what the treasury, the auction and nodes are asked, and knows nothing
-of the loopback and private addresses where most of them are. Only what fetches sources
-from the internet, Go and uv, goes through proxies.
+of the loopback and private addresses where most of them are. Only what fetches programs
+and sources from the internet goes through proxies: Go, uv, downloads of archives.
 """
 
 import asyncio

@@ -1,12 +1,87 @@
-{{- define "leyden.labels" -}}
+{{/* What selects the platform's pods. A Deployment's selector can never change. */}}
+{{- define "leyden.selector" -}}
 app.kubernetes.io/name: leyden
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* Labels of one part: (list . "api") */}}
+{{/* What selects the pods of one part: (list . "api") */}}
 {{- define "leyden.part" -}}
+{{ include "leyden.selector" (index . 0) }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* Labels of objects. */}}
+{{- define "leyden.labels" -}}
+{{ include "leyden.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: leyden
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* Labels of objects of one part: (list . "api") */}}
+{{- define "leyden.partLabels" -}}
 {{ include "leyden.labels" (index . 0) }}
 app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* Labels and annotations of the pods of one part: (list . "api") */}}
+{{- define "leyden.podMetadata" -}}
+{{- $root := index . 0 }}
+{{- $part := index . 1 }}
+{{- $values := index $root.Values $part -}}
+labels:
+  {{- include "leyden.partLabels" . | nindent 2 }}
+  {{- range $name, $value := $values.podLabels }}
+  {{- /* Policies and selectors go by these. */}}
+  {{- if or (hasPrefix "app.kubernetes.io/" $name) (hasPrefix "helm.sh/" $name) }}
+  {{- fail (printf "%s.podLabels: the chart sets %s" $part $name) }}
+  {{- end }}
+  {{ $name }}: {{ $value | quote }}
+  {{- end }}
+{{- $annotations := $values.podAnnotations }}
+{{- if and $root.Values.metrics.namespace (has $part (list "api" "worker")) }}
+{{- /* Prometheus finds pods by these, or by the name of the port. */}}
+{{- $annotations = merge (dict) $annotations (dict "prometheus.io/scrape" "true" "prometheus.io/port" "9464") }}
+{{- end }}
+{{- with $annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Where the pods of one part run: (list . "api") */}}
+{{- define "leyden.scheduling" -}}
+{{- range $name, $value := pick (index (index . 0).Values (index . 1)) "nodeSelector" "tolerations" "affinity" }}
+{{- with $value }}
+{{- dict $name . | toYaml | nindent 6 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* More variables of the containers of one part: (list . "api") */}}
+{{- define "leyden.extraEnv" -}}
+{{- $part := index . 1 }}
+{{- range (index (index . 0).Values $part).extraEnv }}
+{{- if hasPrefix "LEYDEN_" .name }}
+{{- fail (printf "%s.extraEnv: %s is a setting; use settings, or secretSettings" $part .name) }}
+{{- end }}
+{{- list . | toYaml | nindent 8 }}
+{{- end }}
+{{- end }}
+
+{{/* What only load balancers have: (list "api" .Values.api.service) */}}
+{{- define "leyden.loadBalancer" -}}
+{{- $service := index . 1 }}
+{{- if and (ne $service.type "LoadBalancer") (or $service.loadBalancerClass $service.loadBalancerSourceRanges) }}
+{{- fail (printf "%s.service: loadBalancerClass and loadBalancerSourceRanges need the type LoadBalancer" (index . 0)) }}
+{{- end }}
+{{- with $service.loadBalancerClass }}
+{{- print "loadBalancerClass: " . | nindent 2 }}
+{{- end }}
+{{- with $service.loadBalancerSourceRanges }}
+{{- print "loadBalancerSourceRanges: " (toJson .) | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{/* What the chart sets itself in every process that opens the installation. */}}
@@ -20,6 +95,10 @@ app.kubernetes.io/component: {{ index . 1 }}
 - {name: LEYDEN_KUBERNETES_NAMESPACE, value: {{ .Values.nodes.namespace }}}
 - {name: LEYDEN_KUBERNETES_STORAGE_CLASS, value: {{ .Values.nodes.storageClass }}}
 - {name: LEYDEN_KUBERNETES_PRIORITY_CLASS, value: {{ .Values.nodes.priorityClass | quote }}}
+- name: LEYDEN_KUBERNETES_NODE_SELECTOR
+  value: {{ include "leyden.nodeSelector" . | quote }}
+- name: LEYDEN_KUBERNETES_TOLERATIONS
+  value: {{ include "leyden.tolerations" . | quote }}
 - name: LEYDEN_KUBERNETES_IMAGES
   value: {{ range $version, $image := .Values.lndImages }}{{ $version }}={{ $image }},{{ end }}
 - {name: LEYDEN_COMPANION_IMAGE, value: {{ .Values.companionImage | quote }}}
@@ -54,17 +133,28 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 {{- range $name, $value := .Values.settings }}
 {{- if and (hasPrefix "acme_" $name) $value }}
-{{- fail (printf "settings.%s: ACME doesn't work in the chart, because nothing there answers at port 80 of nodes' names. Nodes have certificates of the platform's own authority. For the API, let your ingress have a certificate, for example of cert-manager; see docs/operators/certificates.md" $name) }}
+{{- fail (printf "settings.%s: ACME doesn't work in the chart, because nothing there answers at port 80 of nodes' names. Nodes have certificates of the platform's own authority. For the API, let your ingress have a certificate, for example of cert-manager; see docs/certificates.md" $name) }}
 {{- end }}
 {{- if and (hasPrefix "api_tls" $name) $value }}
-{{- fail (printf "settings.%s: the chart serves the API over plain HTTP to your ingress, which has the certificate; see docs/operators/certificates.md" $name) }}
+{{- fail (printf "settings.%s: the chart serves the API over plain HTTP to your ingress, which has the certificate; see docs/certificates.md" $name) }}
 {{- end }}
 {{- $variable := printf "LEYDEN_%s" (upper $name) }}
 {{- /* Of two values of one variable the last would count. */}}
 {{- if or (has $variable $own) (has (printf "%s_FILE" $variable) $own) }}
-{{- fail (printf "settings.%s: the chart sets it from values of its own; see docs/operators/cluster.md" $name) }}
+{{- fail (printf "settings.%s: the chart sets it from values of its own; see its README.md" $name) }}
 {{- end }}
 - {name: {{ $variable }}, value: {{ include "leyden.value" $value }}}
+{{- end }}
+{{- end }}
+
+{{/* nodes.nodeSelector and nodes.tolerations as the platform's settings. */}}
+{{- define "leyden.nodeSelector" -}}
+{{- range $name, $value := .Values.nodes.nodeSelector }}{{ $name }}={{ $value }},{{ end }}
+{{- end }}
+
+{{- define "leyden.tolerations" -}}
+{{- range .Values.nodes.tolerations }}
+{{- .key }}{{ if ne (default "Equal" .operator) "Exists" }}={{ .value }}{{ end }}{{ with .effect }}:{{ . }}{{ end }},
 {{- end }}
 {{- end }}
 
@@ -73,13 +163,6 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- range $number, $each := .Values.nodes.mayReach }}{{ if $number }},{{ end }}
 {{- if contains ":" $each.cidr }}[{{ $each.cidr }}]{{ else }}{{ $each.cidr }}{{ end }}:{{ int $each.port }}
 {{- end }}
-{{- end }}
-
-{{/* Prometheus finds pods by these, or by the name of the port. */}}
-{{- define "leyden.scraped" -}}
-annotations:
-  prometheus.io/scrape: "true"
-  prometheus.io/port: "9464"
 {{- end }}
 
 {{/* The one way to metrics: they need no password. */}}
@@ -233,9 +316,12 @@ securityContext:
   capabilities: {drop: [ALL]}
 {{- end }}
 
-{{/* Replicas are on different machines where there are some: (list . "api") */}}
+{{/* By default, replicas are on different machines where there are some: (list . "api") */}}
 {{- define "leyden.spread" -}}
 topologySpreadConstraints:
+{{- with (index (index . 0).Values (index . 1)).topologySpreadConstraints }}
+{{ toYaml . }}
+{{- else }}
 - maxSkew: 1
   topologyKey: kubernetes.io/hostname
   whenUnsatisfiable: ScheduleAnyway
@@ -244,4 +330,5 @@ topologySpreadConstraints:
   labelSelector:
     matchLabels:
       {{- include "leyden.part" . | nindent 6 }}
+{{- end }}
 {{- end }}

@@ -38,6 +38,16 @@ WITH_COMPANION = replace(
         anchors_pem="",
     ),
 )
+IN_A_POOL = replace(
+    WITH_COMPANION,
+    scheduling={
+        "nodeSelector": {"pool": "nodes"},
+        "tolerations": [
+            {"key": "dedicated", "value": "nodes", "effect": "NoSchedule"},
+            {"key": "gpu", "operator": "Exists"},
+        ],
+    },
+)
 SPEC = LaunchSpec(
     settings=some_settings(), tls=Tls(chain_pem=b"chain", key_pem=b"a key")
 )
@@ -51,6 +61,8 @@ def test_a_pod_is_nobody_special_and_is_started_again_by_nobody_else() -> None:
     assert spec["automountServiceAccountToken"] is False
     assert spec["terminationGracePeriodSeconds"] == 600
     assert "nodeName" not in spec, "it would go round the scheduler, who keeps volumes"
+    annotations = pod["metadata"]["annotations"]
+    assert annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false"
     inside = spec["securityContext"]
     assert inside["runAsNonRoot"] is True
     assert inside["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -151,6 +163,15 @@ def test_the_pod_that_copies_is_held_as_the_nodes_own_and_has_its_name() -> None
     [container] = copier["spec"]["containers"]
     assert container["securityContext"]["readOnlyRootFilesystem"]
     assert container["image"] == "companion"
+
+
+def test_every_pod_of_a_node_runs_where_nodes_may_and_survives_a_lost_machine() -> None:
+    usual = WITH_COMPANION.pod(NODE, shown=b"")["spec"]["tolerations"]
+    spec = IN_A_POOL.pod(NODE, shown=b"")["spec"]
+    assert spec["nodeSelector"] == {"pool": "nodes"}
+    assert spec["tolerations"] == [*usual, *IN_A_POOL.scheduling["tolerations"]]
+    copier = IN_A_POOL.copier(NODE)["spec"]
+    assert {key: copier[key] for key in IN_A_POOL.scheduling} == IN_A_POOL.scheduling
 
 
 def test_a_type_has_its_size() -> None:

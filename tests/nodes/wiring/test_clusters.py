@@ -10,7 +10,7 @@ from leyden.base.settings import Settings
 from leyden.errors import SetupError
 from leyden.nodes.rules.versions import OFFERED
 from leyden.nodes.wiring import adoption, egress
-from leyden.nodes.wiring.clusters import images, joined, offered
+from leyden.nodes.wiring.clusters import images, joined, offered, scheduling
 from leyden.values import replace
 
 DIGEST = "0" * 64
@@ -122,3 +122,37 @@ async def test_there_is_no_home_to_adopt(tmp_path: Path) -> None:
     async with opened(given) as platform:
         with pytest.raises(SetupError, match="nothing to adopt"):
             await adoption.standing(platform)
+
+
+def test_machines_of_nodes_are_named_by_labels_and_taints() -> None:
+    given = replace(
+        GIVEN,
+        kubernetes_node_selector="pool=nodes, example.com/disk=",
+        kubernetes_tolerations="dedicated=nodes:NoSchedule, gpu, x=, y:NoExecute",
+    )
+    assert scheduling(given) == {
+        "nodeSelector": {"pool": "nodes", "example.com/disk": ""},
+        "tolerations": [
+            {"key": "dedicated", "value": "nodes", "effect": "NoSchedule"},
+            {"key": "gpu", "operator": "Exists"},
+            {"key": "x", "value": ""},
+            {"key": "y", "operator": "Exists", "effect": "NoExecute"},
+        ],
+    }
+    assert scheduling(GIVEN) == {"nodeSelector": {}, "tolerations": []}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("kubernetes_node_selector", "pool", '"pool" is not a label: KEY=VALUE'),
+        ("kubernetes_node_selector", "pool=a b", '"pool=a b" is not a label'),
+        ("kubernetes_tolerations", "a:Never", '"a:Never" is not a taint: KEY'),
+        ("kubernetes_tolerations", ":NoSchedule", '":NoSchedule" is not a taint'),
+    ],
+)
+async def test_what_is_no_label_or_taint_is_refused(
+    name: str, text: str, message: str
+) -> None:
+    given = replace(GIVEN, **{name: text})  # type: ignore[arg-type]
+    assert (await refused(given)).startswith(f"{name}: {message}")

@@ -11,7 +11,12 @@ import pytest
 from leyden.nodes.runtimes.kubernetes import permissions, trials
 from leyden_workshop.devcluster import binaries, namespaces
 from leyden_workshop.devcluster.layout import ClusterLayout
-from tests.nodes.runtimes.test_manifests import NODE, TEMPLATE, WITH_COMPANION
+from tests.nodes.runtimes.test_manifests import (
+    IN_A_POOL,
+    NODE,
+    TEMPLATE,
+    WITH_COMPANION,
+)
 from tests.programs import built, require
 from tests.workshop.devcluster.clusters import DevCluster, until
 
@@ -92,7 +97,8 @@ def test_pods_of_nodes_are_admitted_where_others_are_refused(
     for pod in (
         node,
         WITH_COMPANION.pod(NODE, shown=b""),
-        WITH_COMPANION.copier(NODE),
+        IN_A_POOL.pod(NODE, shown=b""),
+        IN_A_POOL.copier(NODE),
         trials.manifest("companion@sha256:2", ["192.0.2.1:443"]),
     ):
         assert "created" in admitted(pod)

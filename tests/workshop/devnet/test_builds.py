@@ -1,6 +1,7 @@
 """What `up` builds first: what is missing, and how long that takes here."""
 
 import os
+import platform
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,31 @@ def builds(tmp_path: Path, go: StandIn, monkeypatch: pytest.MonkeyPatch) -> Buil
 def test_what_is_missing_is_named_with_the_time_that_it_takes(builds: Builds) -> None:
     times = pace([], processors=len(os.sched_getaffinity(0)))
     assert builds.missing("lnd", "btcd") == Missing(
-        "lnd and btcd", seconds("lnd") * times
+        "building lnd and btcd from source", seconds("lnd") * times
     )
     every = builds.missing(*NAMES)
     assert every is not None
-    assert every.names == "lnd, btcd, poold and auctioneer"
+    assert every.how == "building lnd, btcd, poold and auctioneer from source"
     assert every.seconds == pytest.approx(seconds(*NAMES) * times)
+
+
+def test_what_has_an_archive_is_downloaded_and_what_that_takes_is_told(
+    builds: Builds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    _, lnd = catalogue.find("lnd")
+    names = [f"lnd-linux-{machine}-v{lnd.version}", f"btcd-linux-{machine}-v0.24.2"]
+    sums = tmp_path / "sums"
+    sums.write_text("".join(f"{'0' * 64}  {name}.tar.gz\n" for name in names))
+    monkeypatch.setenv("LEYDEN_ARCHIVES_SUMS", str(sums))
+    times = pace([], processors=len(os.sched_getaffinity(0)))
+    assert builds.missing("lnd", "btcd") == Missing(
+        "downloading lnd and btcd", 40.0, seconds("lnd") * times
+    )
+    some = builds.missing("lnd", "auctioneer")
+    assert some is not None
+    assert some.how == "downloading and building lnd and auctioneer"
+    assert some.seconds == pytest.approx(20.0 + seconds("auctioneer") * times)
 
 
 def test_own_programs_are_not_missing(tmp_path: Path) -> None:
@@ -55,7 +75,7 @@ async def test_what_was_built_here_corrects_the_estimate_of_the_rest(
     after = builds.missing("poold", "auctioneer")
     assert before is not None
     assert after is not None
-    assert after.names == "poold and auctioneer"
+    assert after.how == "building poold and auctioneer from source"
     assert after.seconds == pytest.approx(seconds("poold", "auctioneer") * builds.pace)
     assert after.seconds < before.seconds, "the stand-in is quick"
     pace_before = builds.pace

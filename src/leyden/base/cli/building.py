@@ -63,6 +63,12 @@ def _line(step: BuildStep, *, going_on_s: float = 0.0) -> str:
     match step.state:
         case BuildState.WAITING:
             said = "another process is building it; waiting"
+        case BuildState.DOWNLOADING:
+            said = "downloading its release"
+        case BuildState.DOWNLOADED:
+            return f"{step.program:<18} downloaded in {step.seconds:.0f} s, {size}"
+        case BuildState.ABSENT:
+            return f"{step.program:<18} not downloaded ({step.why}): taking the sources"
         case BuildState.FETCHING:
             said = "fetching the source code"
         case BuildState.BUILDING:

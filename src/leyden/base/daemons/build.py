@@ -1,9 +1,11 @@
 """Programs by name: the operator's own, those of the package, or the cache's.
 
-What is missing is built into the cache, where leyden-workshop is installed: its
-compiler is an entry point of `leyden.builders`.
+What is missing is downloaded into the cache, if its release archive is pinned.
+Otherwise it is built, where leyden-workshop is installed: its compiler is an entry
+point of `leyden.builders`.
 """
 
+import importlib
 import os
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -11,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from leyden.base.daemons import catalogue, packaged
+from leyden.base.daemons import archives, catalogue, packaged
 from leyden.base.daemons.catalogue import Program, ToolSet
 from leyden.base.daemons.progress import BuildState, BuildStep, Progress, quiet
 from leyden.errors import SetupError
@@ -73,16 +75,27 @@ async def build(
     cache: Path,
     environment: Mapping[str, str] | None = None,
     progress: Progress = quiet,
+    from_source: bool = False,
 ) -> None:
-    """Have the wanted programs that are missing built, in the given order."""
+    """Get the wanted programs that are missing: download them, or have them built.
+
+    With `from_source`, a program from an archive doesn't count.
+    """
+    environment = os.environ if environment is None else environment
     missing = []
     for tools, program in wanted:
         path = program_path(cache, tools, program)
-        if path.exists():
+        if is_built(cache, tools, program) if from_source else path.exists():
             size = path.stat().st_size
             progress(BuildStep(program=str(program), state=BuildState.READY, size=size))
         else:
             missing.append((tools, program))
+    if not from_source and any(archives.find(each[1], environment) for each in missing):
+        # Only here: who has all programs needs no HTTP client.
+        downloads = importlib.import_module("leyden.base.daemons.downloads")
+        missing = await downloads.fetch(
+            missing, cache=cache, environment=environment, progress=progress
+        )
     if not missing:
         return
     builder = find_builder()
@@ -92,18 +105,24 @@ async def build(
     await builder(
         missing,
         cache=cache,
-        environment=os.environ if environment is None else environment,
+        environment=environment,
         progress=progress,
     )
 
 
 def program_path(cache: Path, tools: ToolSet, program: Program) -> Path:
-    """Return the path of a program, whether it is built yet or not.
+    """Return the path of a program, whether it is there yet or not.
 
     One that was installed as a package is not built.
     """
     installed = packaged.find(tools, program)
     return installed or cache / "daemons" / tools.key / "bin" / program.name
+
+
+def is_built(cache: Path, tools: ToolSet, program: Program) -> bool:
+    """Return whether a program is there, made from the pinned sources."""
+    is_there = program_path(cache, tools, program).exists()
+    return is_there and not archives.mark(cache, tools, program).exists()
 
 
 def find_builder() -> Builder | None:

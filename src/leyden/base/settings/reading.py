@@ -16,7 +16,8 @@ from leyden.errors import SetupError
 PREFIX = "LEYDEN_"
 # These are read by the commands themselves, before or beside the settings.
 BESIDE = frozenset(
-    {"CONFIG", "CACHE", "PYTHON", "UV", "URL", "KEY", "ORGANIZATION", "CA"}
+    {"ARCHIVES_SUMS", "ARCHIVES_URL"}
+    | {"CONFIG", "CACHE", "PYTHON", "UV", "URL", "KEY", "ORGANIZATION", "CA"}
     | {"GATEWAY", "UNLOCK_PASSWORD", "UNLOCK_SECRET", "PROFILE"}
     | {"WALLET_PASSWORD", "NEW_PASSWORD", "SEED"}
 )

@@ -5,7 +5,7 @@ import importlib
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from leyden.base.settings import Settings, words
@@ -20,6 +20,12 @@ from leyden.nodes.runtimes.move_endpoints import MoveEndpoint
 from leyden.nodes.wiring.identity import Here
 from leyden.nodes.wiring.ownership import has_nodes
 
+_KEY: Final = r"(?:[a-z0-9.-]+/)?[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+_VALUE: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?"
+_LABEL: Final = re.compile(f"({_KEY})=({_VALUE})")
+_TAINT: Final = re.compile(
+    f"({_KEY})(?:=({_VALUE}))?(?::(NoSchedule|PreferNoSchedule|NoExecute))?"
+)
 _BY_DIGEST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:_-]*@sha256:[0-9a-f]{64}")
 
 
@@ -85,6 +91,7 @@ def check(settings: Settings) -> None:
     if not settings.companion_image and (why := _companion_needed_because(settings)):
         raise SetupError(f"companion_image: must be set, since {why}")
     check_companion(settings)
+    scheduling(settings)
     if OFFERED.default not in images(settings):
         raise SetupError(
             f"kubernetes_images: must name an image of {OFFERED.default}, which nodes "
@@ -120,6 +127,31 @@ def check_companion(settings: Settings) -> None:
             "companion_url: must be https://HOST:PORT where nodes' pods reach this "
             "platform, since companion_image is set"
         )
+
+
+def scheduling(settings: Settings) -> dict[str, Any]:
+    """Return the fields of a pod's spec that say on which machines nodes run."""
+    selector: dict[str, str] = {}
+    tolerations: list[dict[str, str]] = []
+    for each in words(settings.kubernetes_node_selector):
+        if (found := _LABEL.fullmatch(each)) is None:
+            raise SetupError(
+                f'kubernetes_node_selector: "{each}" is not a label: KEY=VALUE'
+            )
+        selector[found[1]] = found[2]
+    for each in words(settings.kubernetes_tolerations):
+        if (found := _TAINT.fullmatch(each)) is None:
+            raise SetupError(
+                f'kubernetes_tolerations: "{each}" is not a taint: KEY, KEY=VALUE, '
+                "KEY:EFFECT or KEY=VALUE:EFFECT, with the effect NoSchedule, "
+                "PreferNoSchedule or NoExecute"
+            )
+        key, value, effect = found.groups()
+        matching = {"operator": "Exists"} if value is None else {"value": value}
+        tolerations.append(
+            {"key": key, **matching, **({"effect": effect} if effect else {})}
+        )
+    return {"nodeSelector": selector, "tolerations": tolerations}
 
 
 def offered(settings: Settings) -> Catalogue:

@@ -24,7 +24,7 @@ from leyden.nodes.runtimes.local.layout import Ground
 from leyden.nodes.runtimes.move_endpoints import MoveEndpoint
 from leyden.nodes.wiring import identity, listeners, local_nodes
 from leyden.nodes.wiring.authorities import folder_of
-from leyden.nodes.wiring.clusters import disks, images
+from leyden.nodes.wiring.clusters import disks, images, scheduling
 from leyden.nodes.wiring.identity import Here
 from leyden.nodes.wiring.placement import shares
 
@@ -87,6 +87,7 @@ class Joined:
             storage_class=settings.kubernetes_storage_class,
             sizes=_sizes(settings),
             priority_class=settings.kubernetes_priority_class,
+            scheduling=scheduling(settings),
             companion=_companion(settings),
             rest_port=settings.node_rest_port,
             grpc_port=settings.node_grpc_port,

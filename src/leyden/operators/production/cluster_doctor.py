@@ -40,7 +40,8 @@ async def examine(settings: Settings) -> AsyncIterator[Result]:
             _, to_do = await resource_metrics.fetch(api)
             yield Result(what=_MEASURED, to_do=to_do, is_optional=True)
             what = "a pod in the nodes' namespace runs"
-            async for tried, to_do in trials.examine(settings, api):
+            scheduling = clusters.scheduling(settings)
+            async for tried, to_do in trials.examine(settings, api, scheduling):
                 yield Result(what=tried, to_do=to_do)
     except LeydenError as error:
         yield Result(what=what, to_do=str(error))

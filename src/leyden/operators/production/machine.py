@@ -35,7 +35,8 @@ async def egress_policy(platform: Platform) -> str:
 
 async def _open_to_pods(settings: Settings) -> str:
     async with pods.connected(settings) as api:
-        tried = [each async for each in trials.examine(settings, api)]
+        scheduling = clusters.scheduling(settings)
+        tried = [each async for each in trials.examine(settings, api, scheduling)]
     return "; ".join(f"not so: {what}: {to_do}" for what, to_do in tried if to_do)
 
 

@@ -22,10 +22,7 @@ def build(names: tuple[str, ...]) -> None:
     leyden daemons build
     leyden daemons build lnd@0.21.2 lncli@0.21.2
     """
-    wanted = [_find(name) for name in names] or _all()
-    cache = builds.default_cache(os.environ)
-    with building() as progress:
-        asyncio.run(builds.build(wanted, cache=cache, progress=progress))
+    _built([_find(name) for name in names] or _all())
 
 
 @click.command()
@@ -48,11 +45,19 @@ def wheel(names: tuple[str, ...], output: Path) -> None:
     leyden daemons wheel lnd lncli btcd btcctl --output /tmp/wheels
     """
     wanted = [_find(name) for name in names] or _all()
-    cache = builds.default_cache(os.environ)
-    with building() as progress:
-        asyncio.run(builds.build(wanted, cache=cache, progress=progress))
+    cache = _built(wanted)
     programs = [Built(*each, builds.program_path(cache, *each)) for each in wanted]
     print(wheels.write(output, programs))
+
+
+def _built(wanted: list[tuple[ToolSet, Program]]) -> Path:
+    """Build programs, even those that a release archive has; return the cache."""
+    cache = builds.default_cache(os.environ)
+    with building() as progress:
+        asyncio.run(
+            builds.build(wanted, cache=cache, progress=progress, from_source=True)
+        )
+    return cache
 
 
 def _find(name: str) -> tuple[ToolSet, Program]:

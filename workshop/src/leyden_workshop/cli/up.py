@@ -25,8 +25,9 @@ def up(home: Path | None, runtime: str | None, *, detach: bool) -> None:
     """Start the whole platform on this machine, with a private chain.
 
     The first start builds lnd, btcd, Pool and an auction from source, which takes
-    minutes. Later starts take seconds and need no network. Ctrl-C or `leyden down`
-    stops the platform. Nodes keep running, and the next start finds them.
+    minutes, or downloads what has a pinned release archive. Later starts take
+    seconds and need no network. Ctrl-C or `leyden down` stops the platform. Nodes keep
+    running, and the next start finds them.
 
     With --runtime kubernetes, nodes are pods of a Kubernetes cluster that
     runs on this machine too (see `leyden dev cluster`). It needs root, and

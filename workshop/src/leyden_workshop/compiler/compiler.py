@@ -14,7 +14,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from leyden.base.daemons.build import program_path
+from leyden.base.daemons import archives
+from leyden.base.daemons.build import is_built, program_path
 from leyden.base.daemons.catalogue import Program, ToolSet
 from leyden.base.daemons.locks import locked, unwritable
 from leyden.base.daemons.progress import BuildState, BuildStep, Progress
@@ -98,7 +99,7 @@ class Compiler(Struct, frozen=True, kw_only=True):
             left = []
             for program in programs:
                 path = program_path(self.cache, tools, program)
-                if path.exists():
+                if is_built(self.cache, tools, program):
                     self._tell([program], BuildState.READY, size=path.stat().st_size)
                 else:
                     left.append(program)
@@ -157,6 +158,7 @@ class Compiler(Struct, frozen=True, kw_only=True):
             keep=[lock],
         )
         _install(partial, program_path(self.cache, tools, program))
+        archives.mark(self.cache, tools, program).unlink(missing_ok=True)
         size = program_path(self.cache, tools, program).stat().st_size
         seconds = time.monotonic() - began
         self._tell([program], BuildState.BUILT, seconds=seconds, size=size)

@@ -116,9 +116,15 @@ async def run(
 
 async def _bring_up(chain: network.PrivateNetwork, builds: Builds, say: Say) -> None:
     if missing := await asyncio.to_thread(builds.missing, *_NEEDED):
+        otherwise = (
+            f" ({in_words(missing.otherwise_s)} to build them from source, if they "
+            "can't be downloaded)"
+            if missing.otherwise_s
+            else ""
+        )
         say(
-            f"building {missing.names} from source takes {in_words(missing.seconds)}; "
-            "then the chain starts, and you can create nodes"
+            f"{missing.how} takes {in_words(missing.seconds)}{otherwise}; then the "
+            "chain starts, and you can create nodes"
         )
     await builds.build(*_NEEDED)
     await chain.start(say)
@@ -130,7 +136,7 @@ async def _plan_market(given: Settings, builds: Builds) -> str:
         return ""
     missing = await asyncio.to_thread(builds.missing, *_NEEDED, *_MARKETS)
     within_s = _STARTS_S * builds.pace + (missing.seconds if missing else 0.0)
-    waits_for = f"building {missing.names}" if missing else "starting its daemons"
+    waits_for = missing.how if missing else "starting its daemons"
     await asyncio.to_thread(opening.save, given.home_path, waits_for, within_s=within_s)
     return f"the market opens in {in_words(within_s)} ({waits_for})"
 

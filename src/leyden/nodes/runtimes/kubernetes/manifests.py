@@ -35,6 +35,8 @@ TOKEN: Final = "copier-token"  # noqa: S105  the name of a file
 _COPIER_MEMORY: Final = 128 * MIB
 _USER: Final = 1000
 _MANAGER: Final = "leyden"
+# To the cluster's autoscaler: an lnd that starts again waits for its owner's password.
+_STAYS: Final = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 _LEAST_REQUEST: Final = 128 * MIB
 _LOST: Final = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 
@@ -117,7 +119,7 @@ def pod(
     """
     made = _object("Pod", node)
     made["metadata"]["finalizers"] = [HELD]
-    made["metadata"]["annotations"] = dict(annotations)
+    made["metadata"]["annotations"] = {**_STAYS, **annotations}
     made["spec"] = {
         **_spec(node),
         "terminationGracePeriodSeconds": grace_s,
@@ -175,6 +177,13 @@ def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
         ],
     }
     return made
+
+
+def scheduled(pod: Manifest, scheduling: Manifest) -> Manifest:
+    """Return a pod with the fields that say where nodes run, beside its tolerations."""
+    spec = pod["spec"]
+    tolerations = [*spec.get("tolerations", ()), *scheduling.get("tolerations", ())]
+    return {**pod, "spec": {**spec, **scheduling, "tolerations": tolerations}}
 
 
 def owned(node: Node, pod: Manifest, *, claim_uid: str) -> Manifest:

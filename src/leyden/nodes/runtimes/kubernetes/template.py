@@ -37,6 +37,7 @@ class Template(Struct, frozen=True, kw_only=True):
     storage_class: str
     sizes: Mapping[NodeType, Size] = field(default_factory=lambda: SIZES)
     priority_class: str = ""
+    scheduling: Manifest = field(default_factory=dict)  # fields of a pod's spec
     companion: Companion | None = None
     rest_port: int = 18_080
     grpc_port: int = 18_009
@@ -97,7 +98,7 @@ class Template(Struct, frozen=True, kw_only=True):
 
     def pod(self, node: Node, *, shown: bytes) -> Manifest:
         """Return a node's pod; `shown` is a certificate not issued by our authority."""
-        return manifests.pod(
+        pod = manifests.pod(
             node,
             image=self._image(node),
             share=self.sizes[node.type].share,
@@ -113,6 +114,7 @@ class Template(Struct, frozen=True, kw_only=True):
             companion=self.companion,
             chain=self.grounds[node.network].chain,
         )
+        return manifests.scheduled(pod, self.scheduling)
 
     def copier(self, node: Node) -> Manifest:
         """Return the copier pod of a node's volume."""
@@ -121,9 +123,10 @@ class Template(Struct, frozen=True, kw_only=True):
                 f"node {node.id}: companion_image is not set, and copying needs it",
                 reason="The node can't be moved now.",
             )
-        return manifests.copier(
+        pod = manifests.copier(
             node, image=self.companion.image, rest_port=self.rest_port
         )
+        return manifests.scheduled(pod, self.scheduling)
 
     def _image(self, node: Node) -> str:
         if (image := self.images.get(node.version)) is None:

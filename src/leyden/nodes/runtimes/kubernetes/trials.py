@@ -7,7 +7,7 @@ afterwards. Its program is in the companion's image.
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from leyden.base.rules.addresses import is_public
@@ -17,6 +17,7 @@ from leyden.nodes.runtimes.kubernetes import manifests
 from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
 from leyden.nodes.runtimes.kubernetes.companions import CONTAINER_SECURITY
 from leyden.nodes.runtimes.kubernetes.kinds import Pod
+from leyden.nodes.runtimes.kubernetes.manifests import Manifest
 
 NAME: Final = "leyden-doctor"
 _CONTAINER: Final = "try"
@@ -34,9 +35,12 @@ _NOT_HELD: Final = (
 
 
 async def examine(
-    settings: Settings, api: KubernetesApi
+    settings: Settings, api: KubernetesApi, scheduling: Manifest
 ) -> AsyncIterator[tuple[str, str]]:
-    """Yield what was tried, and what to do about it; "" if it is as it should be."""
+    """Yield what was tried, and what to do about it; "" if it is as it should be.
+
+    The pod runs on a machine that nodes may run on, by `scheduling`.
+    """
     if not settings.companion_image:
         raise SetupError("companion_image: must be set: its program runs the test")
     companions = _address(settings.companion_url, _HTTPS)
@@ -48,9 +52,9 @@ async def examine(
         closed["the database"] = _address(settings.database, _POSTGRES)
     # A public address is open to nodes, as all others are; keep it closed elsewhere.
     closed = {what: where for what, where in closed.items() if not _is_public(where)}
-    found = await connections(
-        api, settings.companion_image, (companions, *closed.values())
-    )
+    addresses = (companions, *closed.values())
+    pod = manifests.scheduled(manifest(settings.companion_image, addresses), scheduling)
+    found = await connections(api, pod, addresses)
     yield (
         f"companions reach the platform, at {companions}",
         ""
@@ -82,12 +86,12 @@ def _is_public(address: str) -> bool:
 
 
 async def connections(
-    api: KubernetesApi, image: str, addresses: Sequence[str]
+    api: KubernetesApi, pod: Manifest, addresses: Sequence[str]
 ) -> Mapping[str, bool]:
     """Return which HOST:PORT a pod can reach; raise ClusterAway if it does not run."""
     path = api.path("pods", NAME)
     await _gone(api, path)  # left by a command that was killed
-    await api.create(api.path("pods"), manifest(image, addresses), Pod)
+    await api.create(api.path("pods"), pod, Pod)
     try:
         await _until(api, path, ended=True)
         query = {"container": _CONTAINER}
@@ -103,7 +107,7 @@ async def connections(
     return found
 
 
-def manifest(image: str, addresses: Sequence[str]) -> dict[str, Any]:
+def manifest(image: str, addresses: Sequence[str]) -> Manifest:
     """Return the pod, which is subject to the same network policies as nodes."""
     return {
         "apiVersion": "v1",
