@@ -70,6 +70,7 @@ def _metadata(programs: Sequence[Built]) -> str:
             f"Name: {PACKAGE.replace('_', '-')}",
             f"Version: {__version__}",
             "Summary: Programs that Leyden runs, built from pinned sources",
+            f"Requires-Dist: leyden-workshop=={__version__}",
             "",
             *names,
             "",
