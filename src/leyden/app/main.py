@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import click
 
+import leyden as leyden_package
 from leyden import __version__
 from leyden.app.commands import COMMANDS, HEADINGS, RENAMED
 from leyden.base.cli import exit_codes
@@ -79,6 +80,7 @@ def main() -> None:
     """Run the command; print expected errors as one line with a next step."""
     os.umask(0o077)  # whatever we write is for our own eyes, unless it says otherwise
     _dump_no_core()
+    _say_if_twice()
     try:
         code = leyden(standalone_mode=False)
         if sys.stdout is not None:  # else it was closed before we began
@@ -102,6 +104,23 @@ def main() -> None:
         file = f"{error.filename}: " if error.filename else ""
         _end(f"{file}{error.strerror}; see `leyden doctor`", exit_codes.FAILED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say_if_twice() -> None:
+    """Say so if two packages are installed whose files overwrite each other."""
+    # Not by pathlib, which takes as long to import as click.
+    folder = os.path.dirname(leyden_package.__path__[0])  # noqa: PTH120
+    found = [
+        name.removesuffix(".dist-info")
+        for name in sorted(os.listdir(folder))  # noqa: PTH208
+        if name.startswith(("leyden-", "leyden_client-"))
+    ]
+    if len(found) > 1:
+        print(
+            f"leyden: {folder} has {' and '.join(found)}, which overwrite each other: "
+            "uninstall both, then install leyden",
+            file=sys.stderr,
+        )
 
 
 def _lacking(error: ModuleNotFoundError) -> str:

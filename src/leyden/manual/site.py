@@ -22,6 +22,7 @@ Scope = MutableMapping[str, Any]
 _ROOT: Final = "/docs"
 _HTML: Final = "text/html; charset=utf-8"
 _FOUND, _MISSING, _NOT_ALLOWED = 200, 404, 405
+_WHEEL: Final = "$LEYDEN_URL/docs/leyden-VERSION-py3-none-any.whl"  # as guides say it
 _NOWHERE: Final = "?"  # no guide has this name
 _NOT_FOUND: Final = "# Page not found\n\nSee the [documentation](README.md)."
 
@@ -93,6 +94,7 @@ class Manual:
         if name == wheel.NAME:
             return _Response(_FOUND, "application/octet-stream", wheel.wheel())
         status = _MISSING if name == _NOWHERE else _FOUND
+        text = text.replace(_WHEEL, f"{self._origin}{_ROOT}/{wheel.NAME}")
         page = self._rendered(name or table.HOME, text)
         return _Response(status, _HTML, page.encode())
 

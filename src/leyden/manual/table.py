@@ -18,6 +18,7 @@ _GROUPS: Final = {
         "channels",
         "direct-channels",
         "python",
+        "install-the-command",
         "cli",
     ),
     "Set up a platform": (
