@@ -51,8 +51,9 @@ def pythons() -> list[str]:
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
-    for each in (ROOT, ROOT / "workshop"):
-        uv("build", "--quiet", "--wheel", "--out-dir", folder, each)
+    leyden = Path(sys.executable).with_name("leyden")
+    command = (leyden, "release", "--dry", "--output", folder)
+    subprocess.run(command, check=True, capture_output=True)
     return folder
 
 
@@ -249,7 +250,7 @@ def test_it_is_the_same_program_outside_of_the_clone(
 def test_wheels_need_neither_go_nor_minutes(
     with_workshop: Path, memory_path: Path, tmp_path: Path
 ) -> None:
-    """`up`, and a first node, from wheels alone: nothing is built, and nothing kept."""
+    """`up`, a node and a channel, from wheels alone: nothing is built or kept."""
     stranger = Stranger(with_workshop / "venv", memory_path)
     built(*WITH_UP)
     made: list[Path] = []
@@ -264,18 +265,18 @@ def test_wheels_need_neither_go_nor_minutes(
         )
         made += (tmp_path / each).glob("*.whl")
     assert made[0].read_bytes() == made[1].read_bytes()
-    uv(
-        "pip",
-        "install",
-        "--quiet",
-        "--python",
-        with_workshop / "venv/bin/python",
-        made[0],
-    )
+    with zipfile.ZipFile(made[0]) as archive:
+        [notices] = [each for each in archive.namelist() if "/licenses/" in each]
+        text = archive.read(notices).decode()
+    for each in ("Go, and its standard library", "github.com/lightningnetwork/lnd "):
+        assert each in text
+    into = ("--python", with_workshop / "venv/bin/python")
+    uv("pip", "install", "--quiet", "--no-index", *into, made[0])
     try:
         stranger.types("up", "--detach", within_s=120)
         shown = stranger.types("nodes", "create", "first light", "--wait")
         assert "waiting_init" in shown
+        stranger.types("dev", "scenario", "first-channel", within_s=180)
     finally:
         stranger.types("down", "--nodes")
     assert not (stranger.home / ".cache/leyden").exists(), "nothing was built"
