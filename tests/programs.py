@@ -40,6 +40,7 @@ PACKAGES: Final[Mapping[str, str]] = {
     "npm": "npm",
     "openssl": "openssl",
     "setpriv": "util-linux",
+    "ssh-keygen": "openssh-client",
     "strace": "strace",
     "systemd-analyze": "systemd",
     "tor": "tor",

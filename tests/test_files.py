@@ -2,9 +2,12 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -51,13 +54,16 @@ def test_a_draft_is_private_from_its_first_byte(tmp_path: Path) -> None:
         assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == files.PRIVATE
 
 
-def test_what_breaks_off_leaves_what_was_there_and_no_draft(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "draft", [partial(files.draft, mode=files.PRIVATE), files._draft_by_path]
+)
+def test_what_breaks_off_leaves_what_was_there_and_no_draft(
+    tmp_path: Path, draft: Callable[[Path], AbstractContextManager[BinaryIO]]
+) -> None:
     path = tmp_path / "kept"
-    files.write_private(path, "before")
-    with (
-        pytest.raises(KeyboardInterrupt),
-        files.draft(path, mode=files.PRIVATE) as file,
-    ):
+    with draft(path) as file:
+        file.write(b"before")
+    with pytest.raises(KeyboardInterrupt), draft(path) as file:
         file.write(b"half of wh")
         raise KeyboardInterrupt
     assert path.read_text() == "before"

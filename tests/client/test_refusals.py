@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from leyden import __version__
 from leyden.client import ApiError, Client
 from leyden.client.wire import Server, address
 from tests.client.served_platform import ServedPlatform
@@ -234,6 +235,39 @@ def test_a_server_that_hung_up_in_between_is_called_again(
         with pytest.raises(ApiError) as refused:
             leyden.nodes.restart(FOREIGN)
         assert refused.value.status == 404
+
+
+@pytest.mark.parametrize("status", [200, 400, 404, 405])
+def test_another_version_is_named_where_the_two_do_not_understand_each_other(
+    platform: ServedPlatform, leyden: Client, status: int
+) -> None:
+    for theirs in ("0.1.7", "1.3.0", "0.9.0.dev0"):
+        platform.before = [instead(status, leyden_version=theirs)]
+        with pytest.raises(ApiError) as refused:
+            leyden.flow.balance()
+        assert refused.value.message.endswith(
+            f"; the platform has Leyden {theirs}, and this is {__version__}: install "
+            f"that version, see {platform.url}/docs/install-the-command"
+        )
+
+
+@pytest.mark.parametrize(
+    ("status", "theirs"),
+    [
+        (400, __version__),
+        (404, "0.2.9"),
+        (409, "1.0.0"),
+        (400, "2.0.0 or newer"),
+        (400, "9"),
+    ],
+)
+def test_no_version_is_named_that_explains_nothing(
+    platform: ServedPlatform, leyden: Client, status: int, theirs: str
+) -> None:
+    platform.before = [instead(status, leyden_version=theirs)]
+    with pytest.raises(ApiError) as refused:
+        leyden.flow.balance()
+    assert refused.value.message == "a moment, please"
 
 
 def test_nobody_at_home() -> None:

@@ -181,11 +181,9 @@ async def test_pages_are_read_and_not_written(reader: Caller) -> None:
     assert (head.status, head.body) == (200, b"")
 
 
-async def test_the_library_is_served_under_the_name_that_the_guides_say(
-    reader: Caller,
-) -> None:
+async def test_the_command_is_served_where_the_guides_say(reader: Caller) -> None:
     answer = await reader.get(f"/docs/{wheel.NAME}")
     assert (answer.status, answer.body) == (200, wheel.wheel())
-    for name in ("python", "api-quickstart"):
-        line = f'pip install "$LEYDEN_URL/docs/{wheel.NAME}"'
-        assert line in (CUSTOMERS / f"{name}.md").read_text()
+    for name in ("python", "api-quickstart", "install-the-command"):
+        page = (await reader.get(f"/docs/{name}")).body.decode()
+        assert f" install &quot;{ORIGIN}/docs/{wheel.NAME}&quot;" in page

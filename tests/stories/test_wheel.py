@@ -1,5 +1,6 @@
 """The wheels of service and workshop, in empty environments outside of the clone."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,28 +16,44 @@ import leyden
 from leyden.base.daemons.build import default_cache
 from leyden_workshop.compiler import catalogue
 from leyden_workshop.devcluster import binaries
+from tests.client import served_platform as platforms
+from tests.client.served_platform import ServedPlatform
 from tests.ports import free_ports
 from tests.programs import built
 
 ROOT = Path(__file__).parents[2]
 WITH_UP = ("lnd", "lncli", "btcd", "btcctl", "poold", "auctioneer")
 
+platform = platforms.platform
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 
-def uv(*words: object) -> None:
+def uv(*words: object, asks: bool = False) -> bool:
+    """Run uv; where it is asked whether there is something, return it."""
     known = default_cache(os.environ) / "uv/bin/uv"
     found = shutil.which("uv") or (known if known.exists() else None)
     if found is None:
         pytest.skip("there is no uv; ./leyden installs one")
-    subprocess.run([found, *map(str, words)], check=True, timeout=120)
+    said = subprocess.DEVNULL if asks else None
+    command = [found, *map(str, words)]
+    done = subprocess.run(command, check=False, timeout=120, stdout=said, stderr=said)
+    assert asks or done.returncode == 0, command
+    return done.returncode == 0
+
+
+def pythons() -> list[str]:
+    """Return our own Python, and the newest that is installed."""
+    newer = (f"3.{minor}" for minor in range(14, sys.version_info.minor, -1))
+    found = next((each for each in newer if uv("python", "find", each, asks=True)), "")
+    return [each for each in (sys.executable, found) if each]
 
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
-    for each in (ROOT, ROOT / "workshop"):
-        uv("build", "--quiet", "--wheel", "--out-dir", folder, each)
+    leyden = Path(sys.executable).with_name("leyden")
+    command = (leyden, "release", "--dry", "--output", folder)
+    subprocess.run(command, check=True, capture_output=True)
     return folder
 
 
@@ -56,7 +73,11 @@ def workshop(wheels: Path) -> Path:
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with the service and what it asks for, and nothing else."""
-    return _environment(tmp_path_factory.mktemp("environment"), wheel)
+    return _environment(tmp_path_factory.mktemp("environment"), server(wheel))
+
+
+def server(wheel: Path) -> str:
+    return f"leyden[server] @ {wheel.as_uri()}"
 
 
 @pytest.fixture(scope="module")
@@ -64,18 +85,19 @@ def with_workshop(
     wheel: Path, workshop: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """Another one, with both."""
-    return _environment(tmp_path_factory.mktemp("both"), wheel, workshop)
+    return _environment(tmp_path_factory.mktemp("both"), server(wheel), workshop)
 
 
-def _environment(folder: Path, *wheels: Path) -> Path:
-    uv("venv", "--quiet", "--no-project", "--python", sys.executable, folder / "venv")
+def _environment(folder: Path, *packages: object, python: str = sys.executable) -> Path:
+    uv("venv", "--quiet", "--no-project", "--python", python, folder / "venv")
     locked = folder / "locked.txt"  # the versions of the lock: no other are kept here
     uv(
-        *("export", "--quiet", "--frozen", "--no-dev", "--no-emit-project"),
+        *("export", "--quiet", "--frozen", "--no-dev", "--all-extras"),
+        "--no-emit-project",
         *("--no-hashes", "--project", ROOT, "--output-file", locked),
     )
-    python = folder / "venv/bin/python"
-    uv("pip", "install", "--quiet", "--python", python, "-c", locked, *wheels)
+    into = ("--python", folder / "venv/bin/python", "-c", locked)
+    uv("pip", "install", "--quiet", *into, *packages)
     return folder
 
 
@@ -166,9 +188,41 @@ def test_the_service_alone_serves_and_says_what_up_needs(
     assert not [*lib.glob("python3*/site-packages/leyden_workshop*")]
 
 
+def test_customers_have_the_command_alone_and_order_a_channel(
+    wheel: Path, platform: ServedPlatform, tmp_path: Path
+) -> None:
+    for number, python in enumerate(pythons()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        venv = _environment(folder, wheel, python=python) / "venv"
+        assert not [*venv.glob("lib/python3*/site-packages/uvloop")]
+        customer = Stranger(venv, folder)
+        (folder / "key").write_text(platform.key)
+        words = ("profile", "add", "work", "--url", platform.url)
+        assert "Harbour" in customer.types(*words, "--key-file", "key")
+        assert "amount_due" in customer.types("flow", "quote", "1000000")
+        order = json.loads(customer.types("flow", "order", "1000000", "--json"))
+        told = customer.types("events", "tail", "--all", "--no-follow", "--json")
+        assert order["order_id"] in told
+        needs = 'pip install "leyden[server]"'
+        assert needs in customer.types("overview", code=1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("python", ["3.11", "3.14"])
+@pytest.mark.parametrize(
+    "system",
+    ["aarch64-apple-darwin", "x86_64-pc-windows-msvc", "x86_64-unknown-linux-gnu"],
+)
+def test_customers_compile_nothing(system: str, python: str) -> None:
+    where = ("--python-platform", system, "--python-version", python)
+    only = ("--only-binary", ":all:", "--output-file", os.devnull)
+    uv("pip", "compile", "--quiet", *where, *only, ROOT / "pyproject.toml")
+
+
 def test_both_have_one_version() -> None:
     pin = tomllib.loads((ROOT / "workshop/pyproject.toml").read_text())
-    assert f"leyden=={leyden.__version__}" in pin["project"]["dependencies"]
+    assert f"leyden[server]=={leyden.__version__}" in pin["project"]["dependencies"]
 
 
 def test_it_is_the_same_program_outside_of_the_clone(
@@ -195,7 +249,7 @@ def test_it_is_the_same_program_outside_of_the_clone(
 def test_wheels_need_neither_go_nor_minutes(
     with_workshop: Path, memory_path: Path, tmp_path: Path
 ) -> None:
-    """`up`, and a first node, from wheels alone: nothing is built, and nothing kept."""
+    """`up`, a node and a channel, from wheels alone: nothing is built or kept."""
     stranger = Stranger(with_workshop / "venv", memory_path)
     built(*WITH_UP)
     made: list[Path] = []
@@ -210,18 +264,18 @@ def test_wheels_need_neither_go_nor_minutes(
         )
         made += (tmp_path / each).glob("*.whl")
     assert made[0].read_bytes() == made[1].read_bytes()
-    uv(
-        "pip",
-        "install",
-        "--quiet",
-        "--python",
-        with_workshop / "venv/bin/python",
-        made[0],
-    )
+    with zipfile.ZipFile(made[0]) as archive:
+        [notices] = [each for each in archive.namelist() if "/licenses/" in each]
+        text = archive.read(notices).decode()
+    for each in ("Go, and its standard library", "github.com/lightningnetwork/lnd "):
+        assert each in text
+    into = ("--python", with_workshop / "venv/bin/python")
+    uv("pip", "install", "--quiet", "--no-index", *into, made[0])
     try:
         stranger.types("up", "--detach", within_s=120)
         shown = stranger.types("nodes", "create", "first light", "--wait")
         assert "waiting_init" in shown
+        stranger.types("dev", "scenario", "first-channel", within_s=180)
     finally:
         stranger.types("down", "--nodes")
     assert not (stranger.home / ".cache/leyden").exists(), "nothing was built"

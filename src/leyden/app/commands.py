@@ -193,6 +193,9 @@ _DEVELOPMENT = {
     "bench": LazyCommand(
         "", "Run a benchmark from bench/, or list all benchmarks.", "bench"
     ),
+    "release": LazyCommand(
+        "", "Build the packages of a release, from a tagged commit.", "release"
+    ),
 }
 
 HEADINGS: Final[Mapping[str, Mapping[str, LazyCommand]]] = {

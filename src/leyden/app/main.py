@@ -1,18 +1,21 @@
 """The command `leyden`: its subcommands and their modules."""
 
 import os
-import resource
 import sys
 from collections.abc import Iterator
 from typing import NoReturn
 
 import click
 
+import leyden as leyden_package
 from leyden import __version__
 from leyden.app.commands import COMMANDS, HEADINGS, RENAMED
 from leyden.base.cli import exit_codes
 from leyden.base.cli.groups import LazyGroup
 from leyden.errors import LeydenError
+
+if sys.platform != "win32":
+    import resource
 
 
 class _Root(LazyGroup):
@@ -68,14 +71,16 @@ def leyden(*, quiet: bool) -> None:
 
 def _dump_no_core() -> None:
     """Leave no core dump, which systemd allows services: it would have the keys."""
-    _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))
+    if sys.platform != "win32":
+        _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))
 
 
 def main() -> None:
     """Run the command; print expected errors as one line with a next step."""
     os.umask(0o077)  # whatever we write is for our own eyes, unless it says otherwise
     _dump_no_core()
+    _say_if_twice()
     try:
         code = leyden(standalone_mode=False)
         if sys.stdout is not None:  # else it was closed before we began
@@ -87,6 +92,8 @@ def main() -> None:
         _stop(error)
     except LeydenError as error:
         _end(str(error), exit_codes.code(error))
+    except ModuleNotFoundError as error:
+        _end(_lacking(error), exit_codes.FAILED)
     except BrokenPipeError:
         # The reader has closed the pipe; Python must not flush into it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -97,6 +104,36 @@ def main() -> None:
         file = f"{error.filename}: " if error.filename else ""
         _end(f"{file}{error.strerror}; see `leyden doctor`", exit_codes.FAILED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say_if_twice() -> None:
+    """Say so if two packages are installed whose files overwrite each other."""
+    # Not by pathlib, which takes as long to import as click.
+    folder = os.path.dirname(leyden_package.__path__[0])  # noqa: PTH120
+    found = [
+        name.removesuffix(".dist-info")
+        for name in sorted(os.listdir(folder))  # noqa: PTH208
+        if name.startswith(("leyden-", "leyden_client-"))
+    ]
+    if len(found) > 1:
+        print(
+            f"leyden: {folder} has {' and '.join(found)}, which overwrite each other: "
+            "uninstall both, then install leyden",
+            file=sys.stderr,
+        )
+
+
+def _lacking(error: ModuleNotFoundError) -> str:
+    """Return what a command needs that is not one of customers'."""
+    name = (error.name or "").partition(".")[0]
+    if name.startswith("leyden"):
+        raise error
+    if sys.platform != "linux":
+        return f"this command needs Linux (there is no {name})"
+    return (
+        f"this command needs leyden[server] ({name} is not installed): "
+        'pip install "leyden[server]"'
+    )
 
 
 def _stop(error: BaseException) -> NoReturn:

@@ -9,6 +9,7 @@ import errno
 import os
 import re
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,9 +20,10 @@ PRIVATE: Final = 0o600
 _DRAFT = re.compile(r"\..*\.[0-9a-f]{16}\.draft")
 _MAX_NAME: Final = 40  # of the file's own name in its draft's: 255 bytes is the most
 _ABANDONED_S: Final = 3_600.0
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_THEIRS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+if sys.platform != "win32":  # which opens no folders
+    _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    _THEIRS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_private(path: Path, content: bytes | str, *, lasting: bool = True) -> None:
@@ -40,6 +42,10 @@ def write_whole(
 @contextmanager
 def draft(path: Path, *, mode: int, lasting: bool = True) -> Iterator[BinaryIO]:
     """Open a draft that replaces the file at the end of the block."""
+    if sys.platform == "win32":  # a customer's machine, where folders say who may read
+        with _draft_by_path(path) as file:
+            yield file
+        return
     folder = os.open(path.parent, _FOLDER)
     try:
         with draft_in(folder, path.name, mode=mode, lasting=lasting) as file:
@@ -62,7 +68,7 @@ def draft_in(
     `lasting` also makes the file survive a power cut: without it, the file may
     be empty afterwards, which is fine for what can be written again.
     """
-    fresh = f".{name[:_MAX_NAME]}.{os.urandom(8).hex()}.draft"
+    fresh = _fresh(name)
     try:
         with os.fdopen(os.open(fresh, _NEW, PRIVATE, dir_fd=folder), "wb") as file:
             yield file
@@ -77,6 +83,22 @@ def draft_in(
         raise
     if lasting:
         _sync(folder)
+
+
+@contextmanager
+def _draft_by_path(path: Path) -> Iterator[BinaryIO]:
+    fresh = path.with_name(_fresh(path.name))
+    try:
+        with fresh.open("xb") as file:
+            yield file
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def _fresh(name: str) -> str:
+    return f".{name[:_MAX_NAME]}.{os.urandom(8).hex()}.draft"
 
 
 def open_theirs(path: str, *, folder: int | None = None) -> int:

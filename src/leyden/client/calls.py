@@ -1,5 +1,6 @@
 """API calls with retries and error handling."""
 
+import re
 import time
 import uuid
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from leyden import __version__
 from leyden.client.wire import NoResponse, Received, Wire
 from leyden.errors import LeydenError
 from leyden.values import Struct, hiding
@@ -18,6 +20,9 @@ _OK: Final = 200
 _IN_PROGRESS: Final = 409  # with Retry-After; without, it is another conflict
 _TOO_MANY: Final = 429
 _TRY_LATER: Final = frozenset({_IN_PROGRESS, _TOO_MANY, 503})
+# How a version of the API answers what it does not know.
+_UNKNOWN: Final = frozenset({400, 404, 405})
+_VERSION: Final = re.compile(r"(\d+\.\d+)\.\d+[0-9a-z.]{0,20}")
 LONGEST_WAIT_S: Final = 30.0
 
 
@@ -148,7 +153,7 @@ class Calls(Struct, frozen=True, kw_only=True):
         except msgspec.MsgspecError:
             raise ApiError(
                 f"{self.url} sent an unexpected response; check that this is the URL "
-                "of the API",
+                f"of the API{_other_version(received, self.url)}",
                 status=received.status,
             ) from None
 
@@ -168,8 +173,22 @@ def _wait_s(received: Received) -> int | None:
 def _message(received: Received, url: str) -> str:
     try:
         body: Any = msgspec.json.decode(received.body)
-        return str(body["message"])
+        said = str(body["message"])
     except (msgspec.MsgspecError, KeyError, TypeError):
         return (
             f"{url} returned {received.status}; check that this is the URL of the API"
         )
+    if received.status in _UNKNOWN:
+        said += _other_version(received, url)
+    return said
+
+
+def _other_version(received: Received, url: str) -> str:
+    """Return what to install if the platform has another release than this; or ""."""
+    theirs = _VERSION.fullmatch(received.headers.get("leyden-version", ""))
+    if theirs is None or __version__.startswith(f"{theirs[1]}."):
+        return ""
+    return (
+        f"; the platform has Leyden {theirs[0]}, and this is {__version__}: "
+        f"install that version, see {url}/docs/install-the-command"
+    )

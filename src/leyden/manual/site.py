@@ -24,6 +24,7 @@ _ROOT: Final = "/docs"
 _HTML: Final = "text/html; charset=utf-8"
 _FOUND, _MOVED, _MISSING, _NOT_ALLOWED = 200, 301, 404, 405
 _RENAMED: Final = {"direct-channels": "channels"}
+_WHEEL: Final = "$LEYDEN_URL/docs/leyden-VERSION-py3-none-any.whl"  # as guides say it
 _NOWHERE: Final = "?"  # no guide has this name
 _NOT_FOUND: Final = "# Page not found\n\nSee the [documentation](README.md)."
 
@@ -102,6 +103,7 @@ class Manual:
         if name == wheel.NAME:
             return _Response(_FOUND, "application/octet-stream", wheel.wheel())
         status = _MISSING if name == _NOWHERE else _FOUND
+        text = text.replace(_WHEEL, f"{self._origin}{_ROOT}/{wheel.NAME}")
         page = self._rendered(name or table.HOME, text)
         return _Response(status, _HTML, page.encode())
 

@@ -1,7 +1,6 @@
-"""The Python library as a wheel of its own, made from the platform's own code.
+"""The wheel of the installed `leyden`: its commands, library and service.
 
-A customer installs it from the platform, and so always gets the library of its version.
-It is `leyden.client` with what that needs, and none of the platform's dependencies.
+A customer installs it from the platform, and so always gets the platform's version.
 """
 
 import base64
@@ -10,26 +9,18 @@ import io
 import zipfile
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import requires
+from importlib.metadata import distribution
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Final
 
 from leyden import __version__
 
-_DISTRIBUTION: Final = "leyden_client"
-NAME: Final = f"{_DISTRIBUTION}-{__version__}-py3-none-any.whl"
-_FOLDERS: Final = ("client", "schemas")
-_FILES: Final = (
-    "__init__.py",
-    "errors.py",
-    "values.py",
-    "py.typed",
-    "lnd/__init__.py",
-    "lnd/rest.py",
-    "lnd/trust.py",
-)
-_NEEDS: Final = ("cryptography", "msgspec")
+NAME: Final = f"leyden-{__version__}-py3-none-any.whl"
+_INFO: Final = f"leyden-{__version__}.dist-info"
+# What Python compiled, and pictures of the README, which a clone has beside the guides.
+_LEFT_OUT: Final = frozenset(("__pycache__", "pictures"))
 _WHEEL: Final = """\
 Wheel-Version: 1.0
 Generator: leyden
@@ -41,15 +32,17 @@ Tag: py3-none-any
 @cache
 def wheel() -> bytes:
     """Return the wheel: the same bytes each time."""
-    info = f"{_DISTRIBUTION}-{__version__}.dist-info"
-    held = {f"leyden/{name}": file.read_bytes() for name, file in _modules()}
-    held[f"{info}/METADATA"] = _metadata().encode()
-    held[f"{info}/WHEEL"] = _WHEEL.encode()
+    held = {name: file.read_bytes() for name, file in _found("leyden", files("leyden"))}
+    for each in distribution("leyden").files or ():
+        if each.name in {"METADATA", "entry_points.txt"} or "licenses" in each.parts:
+            name = "/".join(each.parts[1:])
+            held[f"{_INFO}/{name}"] = Path(each.locate()).read_bytes()
+    held[f"{_INFO}/WHEEL"] = _WHEEL.encode()
     record = [
         f"{name},sha256={_digest(data)},{len(data)}" for name, data in held.items()
     ]
-    record += [f"{info}/RECORD,,", ""]
-    held[f"{info}/RECORD"] = "\n".join(record).encode()
+    record += [f"{_INFO}/RECORD,,", ""]
+    held[f"{_INFO}/RECORD"] = "\n".join(record).encode()
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in held.items():
@@ -57,32 +50,15 @@ def wheel() -> bytes:
     return made.getvalue()
 
 
-def _modules() -> Iterator[tuple[str, Traversable]]:
-    root = files("leyden")
-    for name in _FILES:
-        yield name, root / name
-    for folder in _FOLDERS:
-        for file in sorted((root / folder).iterdir(), key=lambda each: each.name):
-            if file.name.endswith(".py"):
-                yield f"{folder}/{file.name}", file
-
-
-def _metadata() -> str:
-    wanted = [
-        each
-        for each in requires("leyden") or ()
-        if each.startswith(_NEEDS) and ";" not in each
-    ]
-    lines = [
-        "Metadata-Version: 2.4",
-        "Name: leyden-client",
-        f"Version: {__version__}",
-        "Summary: The Python library of Leyden's API",
-        "License-Expression: Apache-2.0",
-        "Requires-Python: >=3.11",
-        *(f"Requires-Dist: {each}" for each in wanted),
-    ]
-    return "\n".join([*lines, ""])
+def _found(name: str, folder: Traversable) -> Iterator[tuple[str, Traversable]]:
+    """Yield the files below a folder, with their names in the wheel."""
+    for each in sorted(folder.iterdir(), key=lambda each: each.name):
+        if each.name in _LEFT_OUT:
+            continue
+        if each.is_dir():
+            yield from _found(f"{name}/{each.name}", each)
+        else:
+            yield f"{name}/{each.name}", each
 
 
 def _digest(data: bytes) -> str:

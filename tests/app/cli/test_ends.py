@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import leyden
+from leyden.app import main
 from tests.client.served_platform import ServedPlatform
 
 LEYDEN = str(Path(sys.executable).with_name("leyden"))
@@ -44,6 +46,19 @@ def waiting_for_an_order(
         text=True,
     ) as waiting:
         yield order_id, waiting
+
+
+def test_two_packages_in_one_folder_are_said_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(leyden, "__path__", [str(tmp_path / "leyden")])
+    for each in ("leyden-0.2.0.dist-info", "leyden_daemons-0.2.0.dist-info"):
+        (tmp_path / each).mkdir()
+    main._say_if_twice()
+    assert not capsys.readouterr().err
+    (tmp_path / "leyden_client-0.1.0.dist-info").mkdir()
+    main._say_if_twice()
+    assert "has leyden-0.2.0 and leyden_client-0.1.0, which" in capsys.readouterr().err
 
 
 def test_ctrl_c_ends_the_wait_and_nothing_else(

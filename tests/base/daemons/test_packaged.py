@@ -24,8 +24,10 @@ def built(folder: Path, *names: str) -> list[Built]:
 
 
 def test_the_same_programs_make_the_same_wheel(tmp_path: Path) -> None:
-    one = wheels.write(tmp_path / "a", built(tmp_path / "one", "lnd", "btcd"))
-    other = wheels.write(tmp_path / "b", built(tmp_path / "other", "btcd", "lnd"))
+    one = wheels.write(tmp_path / "a", built(tmp_path / "one", "lnd", "btcd"), "ISC")
+    other = wheels.write(
+        tmp_path / "b", built(tmp_path / "other", "btcd", "lnd"), "ISC"
+    )
     assert one.name == other.name
     assert one.read_bytes() == other.read_bytes()
     assert one.name.startswith("leyden_daemons-")
@@ -33,7 +35,7 @@ def test_the_same_programs_make_the_same_wheel(tmp_path: Path) -> None:
 
 
 def test_a_wheel_lists_what_is_in_it_and_its_programs_run(tmp_path: Path) -> None:
-    path = wheels.write(tmp_path / "a", built(tmp_path / "one", "lnd"))
+    path = wheels.write(tmp_path / "a", built(tmp_path / "one", "lnd"), "ISC")
     tools, program = catalogue.find("lnd")
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
@@ -43,6 +45,8 @@ def test_a_wheel_lists_what_is_in_it_and_its_programs_run(tmp_path: Path) -> Non
         member = archive.getinfo(
             f"leyden_daemons/{packaged.packaged_path(tools, program)}"
         )
+        [notices] = [name for name in names if "/licenses/" in name]
+        assert archive.read(notices) == b"ISC"
     assert {line.split(",")[0] for line in lines} == names
     assert member.external_attr >> 16 == 0o100755
 
@@ -50,7 +54,7 @@ def test_a_wheel_lists_what_is_in_it_and_its_programs_run(tmp_path: Path) -> Non
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The package with an lnd, where Python finds it."""
-    path = wheels.write(tmp_path / "a", built(tmp_path / "one", "lnd"))
+    path = wheels.write(tmp_path / "a", built(tmp_path / "one", "lnd"), "ISC")
     site = tmp_path / "site"
     with zipfile.ZipFile(path) as archive:
         archive.extractall(site)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from leyden import __version__
 from leyden.app.serving import idempotency
 from leyden.base.http import reading, responses, turns
 from leyden.base.http.limits import Failures, Refusals, Requests
@@ -48,7 +49,10 @@ from leyden.values import Struct
 
 # Another request changed the row first: a retry settles all but the busiest rows.
 _TRIES = 5
-_JSON: Headers = [(b"content-type", b"application/json")]
+_JSON: Headers = [
+    (b"content-type", b"application/json"),
+    (b"leyden-version", __version__.encode()),
+]
 
 log = logging.getLogger(__name__)
 

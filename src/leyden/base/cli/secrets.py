@@ -21,7 +21,7 @@ def prompted(
     """
     if file is not None:
         try:
-            found = file.read_text().removesuffix("\n").removesuffix("\r")
+            found = file.read_text("utf-8").removesuffix("\n").removesuffix("\r")
         except (OSError, UnicodeDecodeError) as error:
             raise SetupError(f"{file}: cannot be read ({unreadable(error)})") from None
         if not found:

@@ -1,6 +1,7 @@
 """`leyden unlocker`: a webhook endpoint that unlocks nodes."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -178,8 +179,9 @@ async def _run(
     )
     told_to_stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told_to_stop.set)
+    with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C cancels this
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, told_to_stop.set)
     async with receiving(working, host=host, port=port, tls=tls) as bound:
         scheme = "http" if tls is None else "https"
         url = f"{scheme}://{host}:{bound}/"

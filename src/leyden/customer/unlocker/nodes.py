@@ -6,6 +6,7 @@ line of its own.
 """
 
 import os
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +34,7 @@ class SecretSource(Struct, frozen=True, kw_only=True):
         if self.file is None:
             return self.given
         try:
-            text = self.file.read_text()
+            text = self.file.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise SetupError(
                 f"{self.file}: cannot be read ({unreadable(error)})"
@@ -43,9 +44,9 @@ class SecretSource(Struct, frozen=True, kw_only=True):
     @property
     def is_open_to_others(self) -> bool:
         """Whether other users of this machine may read the file."""
-        return self.file is not None and bool(
-            self.file.stat().st_mode & _OTHERS_MAY_READ
-        )
+        if self.file is None or sys.platform == "win32":  # whose modes say nothing
+            return False
+        return bool(self.file.stat().st_mode & _OTHERS_MAY_READ)
 
 
 class UnlockedNode(Struct, frozen=True, kw_only=True):
@@ -96,7 +97,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 def load(path: Path) -> list[UnlockedNode]:
     """Load nodes from a file; its paths are relative to its folder."""
     try:
-        file = msgspec.convert(tomllib.loads(path.read_text()), _File)
+        file = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
     except (OSError, ValueError) as error:  # TOML's and msgspec's are ValueErrors
         raise SetupError(f"{path}: {error}") from None
     nodes = [

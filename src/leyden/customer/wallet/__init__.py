@@ -7,18 +7,17 @@ platform stores them.
 
 import click
 
-from leyden.base.cli.groups import LazyGroup
-from leyden.customer.wallet import (
-    backups,
-    bakery,
-    channels,
-    drill,
-    passwords,
-    restoring,
+from leyden.base.cli.groups import LazyCommand, LazyGroup
+from leyden.customer.wallet import backups, bakery, channels, passwords, restoring
+
+# It calls an lnd on this machine, with packages that only Linux has.
+_DRILL = LazyCommand(
+    "leyden.customer.wallet.drill",
+    "Verify that a node's backups decrypt and belong to the node.",
 )
 
 
-@click.group(cls=LazyGroup)
+@click.group(cls=LazyGroup, lazy={"drill": _DRILL})
 def wallet() -> None:
     """Create and unlock a node's wallet, bake macaroons, manage backups.
 
@@ -34,6 +33,6 @@ for each in (
     *(bakery.bake, bakery.macaroons, bakery.macaroon, bakery.revoke),
     channels.channels,
     *(backups.backup, backups.seed, backups.keep, backups.reseal),
-    *(backups.replaced, drill.drill),
+    backups.replaced,
 ):
     wallet.add_command(each)

@@ -118,7 +118,7 @@ def restore(
                 prompted("Words of the seed", file=seed_file, variable="LEYDEN_SEED")
             )
         passphrase = (
-            passphrase_file.read_text().rstrip("\r\n") if passphrase_file else ""
+            passphrase_file.read_text("utf-8").rstrip("\r\n") if passphrase_file else ""
         )
 
         def make() -> str:

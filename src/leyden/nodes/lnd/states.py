@@ -39,12 +39,7 @@ _CONNECT_S: Final = 5.0
 _HANDSHAKE_S: Final = 20.0
 # lnd may send nothing for days. If it dropped the connection while its machine was cut
 # off, the system's defaults would notice that only after two hours.
-_KEPT_ALIVE: Final = (
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
-)
+_PROBES: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 30, "TCP_KEEPCNT": 4}
 
 
 class TlsAddress(Struct, frozen=True):
@@ -136,8 +131,9 @@ class StatesWatch(asyncio.Protocol):
     async def _adopt_connection(self, sock: socket.socket) -> bool:
         """Take over the new connection; return False if it failed."""
         try:
-            for option in _KEPT_ALIVE:
-                sock.setsockopt(*option)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for name, value in _PROBES.items():
+                sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
             # Outside `turns`: connections to a lost machine would occupy all of them.
             async with asyncio.timeout(_CONNECT_S):
                 await _connected(sock)

@@ -11,7 +11,7 @@ import click
 
 from leyden.errors import SetupError
 
-_ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[4]
 _CHECKS: dict[str, Sequence[str]] = {
     "lint": ("ruff", "check", "."),
     "format": ("ruff", "format", "--check", "."),
@@ -27,12 +27,12 @@ def check() -> None:
     \b
     leyden check
     """
-    _from_a_clone()
+    from_a_clone()
     failed = []
     for name, command in _CHECKS.items():
         began = time.monotonic()
         done = subprocess.run(
-            _ours(command), cwd=_ROOT, check=False, text=True, capture_output=True
+            _ours(command), cwd=ROOT, check=False, text=True, capture_output=True
         )
         print(
             f"{'ok    ' if done.returncode == 0 else 'FAILED'}  {name:8}"
@@ -66,7 +66,7 @@ def test(arguments: tuple[str, ...], *, everything: bool, long: bool) -> None:
     leyden test --long                   # the long ones too
     leyden test tests/nodes -k alias     # some
     """
-    _from_a_clone()
+    from_a_clone()
     marker = () if long else ("-m", "not long")
     if not arguments:
         arguments = (
@@ -82,7 +82,7 @@ def test(arguments: tuple[str, ...], *, everything: bool, long: bool) -> None:
     command = _ours(("pytest", *marker, *arguments))
     sys.stdout.flush()
     # In our place: ending this process ends the tests, and all that they started.
-    os.chdir(_ROOT)
+    os.chdir(ROOT)
     os.execv(command[0], [*command])  # noqa: S606  no shell
 
 
@@ -96,10 +96,10 @@ def bench(name: str | None, arguments: tuple[str, ...]) -> None:
     leyden bench
     leyden bench boot
     """
-    _from_a_clone()
+    from_a_clone()
     known = {
         path.stem: docstring.splitlines()[0]
-        for path in sorted((_ROOT / "bench").glob("*.py"))
+        for path in sorted((ROOT / "bench").glob("*.py"))
         # The others are parts of these.
         if f"    ./leyden bench {path.stem}" in (docstring := _docstring(path))
     }
@@ -110,7 +110,7 @@ def bench(name: str | None, arguments: tuple[str, ...]) -> None:
     if name not in known:
         raise SetupError(f"no benchmark {name}; `leyden bench` lists all benchmarks")
     command = (sys.executable, "-m", f"bench.{name}", *arguments)
-    done = subprocess.run(command, cwd=_ROOT, check=False)
+    done = subprocess.run(command, cwd=ROOT, check=False)
     sys.exit(done.returncode)
 
 
@@ -129,8 +129,9 @@ def _ours(command: Sequence[str]) -> Sequence[str]:
     return (str(program), *command[1:])
 
 
-def _from_a_clone() -> None:
-    if not (_ROOT / "tests").is_dir():
+def from_a_clone() -> None:
+    """Raise SetupError where there is no clone."""
+    if not (ROOT / "tests").is_dir():
         raise SetupError(
             "this command works only in a clone of the repository: run ./leyden"
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,7 +10,8 @@ import click
 from leyden.base.cli.building import building
 from leyden.base.daemons import build as builds
 from leyden.base.daemons.catalogue import Program, ToolSet
-from leyden_workshop.compiler import catalogue, wheels
+from leyden_workshop.compiler import catalogue, licenses, wheels
+from leyden_workshop.compiler.toolchain import toolchain
 from leyden_workshop.compiler.wheels import Built
 
 
@@ -22,7 +24,7 @@ def build(names: tuple[str, ...]) -> None:
     leyden daemons build
     leyden daemons build lnd@0.21.2 lncli@0.21.2
     """
-    _built([_find(name) for name in names] or _all())
+    _built([_find(name) for name in names] or programs())
 
 
 @click.command()
@@ -38,19 +40,26 @@ def wheel(names: tuple[str, ...], output: Path) -> None:
     """Pack built programs as a wheel, for machines without Go.
 
     A machine with this wheel and the same version of Leyden builds nothing. Without a
-    name, packs all programs.
+    name, packs all programs. The licences of their modules are in it.
 
     \b
     leyden daemons wheel
     leyden daemons wheel lnd lncli btcd btcctl --output /tmp/wheels
     """
-    wanted = [_find(name) for name in names] or _all()
+    print(pack([_find(name) for name in names] or programs(), output))
+
+
+def pack(wanted: Sequence[tuple[ToolSet, Program]], output: Path) -> Path:
+    """Build what is missing of these programs, and write their wheel."""
     cache = _built(wanted)
-    programs = [Built(*each, builds.program_path(cache, *each)) for each in wanted]
-    print(wheels.write(output, programs))
+    oldest = max(tools.go for tools, _ in wanted)
+    go = asyncio.run(toolchain(cache, oldest=oldest, environment=os.environ))
+    notices = licenses.collected(wanted, go=go, environment=os.environ)
+    built = [Built(*each, builds.program_path(cache, *each)) for each in wanted]
+    return wheels.write(output, built, notices)
 
 
-def _built(wanted: list[tuple[ToolSet, Program]]) -> Path:
+def _built(wanted: Sequence[tuple[ToolSet, Program]]) -> Path:
     """Build programs, even those that a release archive has; return the cache."""
     cache = builds.default_cache(os.environ)
     with building() as progress:
@@ -65,5 +74,6 @@ def _find(name: str) -> tuple[ToolSet, Program]:
     return catalogue.find(name, version or None)
 
 
-def _all() -> list[tuple[ToolSet, Program]]:
+def programs() -> list[tuple[ToolSet, Program]]:
+    """Return all programs."""
     return [(tools, program) for tools in catalogue.SETS for program in tools.programs]

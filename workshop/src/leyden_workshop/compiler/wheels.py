@@ -22,6 +22,7 @@ from leyden.values import Struct
 _INFO: Final = f"{PACKAGE}-{__version__}.dist-info"
 # Static programs: any libc does, and any Python.
 _PLATFORMS: Final = ("manylinux_2_17", "manylinux2014", "musllinux_1_1")
+_NOTICES: Final = "THIRD-PARTY.txt"
 _INIT: Final = '"""Programs that Leyden runs, built from the sources that it pins."""\n'
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 _EXECUTABLE: Final = 0o100755
@@ -36,8 +37,8 @@ class Built(Struct, frozen=True):
     path: Path
 
 
-def write(into: Path, programs: Sequence[Built]) -> Path:
-    """Write the wheel of these programs into a folder; return its path."""
+def write(into: Path, programs: Sequence[Built], notices: str) -> Path:
+    """Write the wheel of these programs, with their licences; return its path."""
     if platform.system() != "Linux":
         raise SetupError("wheel: programs are packed on Linux, where nodes run")
     machine = platform.machine()
@@ -52,6 +53,7 @@ def write(into: Path, programs: Sequence[Built]) -> Path:
         content.append((name, each.path.read_bytes(), _EXECUTABLE))
     content += [
         (f"{_INFO}/METADATA", _metadata(programs).encode(), _PLAIN),
+        (f"{_INFO}/licenses/{_NOTICES}", notices.encode(), _PLAIN),
         (f"{_INFO}/WHEEL", "".join(_wheel(machine)).encode(), _PLAIN),
     ]
     record = "".join(_record(content))
@@ -66,10 +68,12 @@ def _metadata(programs: Sequence[Built]) -> str:
     names = sorted(f"- {each.program}" for each in programs)
     return "\n".join(
         [
-            "Metadata-Version: 2.1",
+            "Metadata-Version: 2.4",
             f"Name: {PACKAGE.replace('_', '-')}",
             f"Version: {__version__}",
             "Summary: Programs that Leyden runs, built from pinned sources",
+            f"License-File: {_NOTICES}",
+            f"Requires-Dist: leyden-workshop=={__version__}",
             "",
             *names,
             "",
