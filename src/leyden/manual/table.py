@@ -29,6 +29,7 @@ _GROUPS: Final = {
         "gateway",
         "certificates",
         "treasury",
+        "economics",
         "lsps1",
         "email",
         "cluster",
