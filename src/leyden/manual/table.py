@@ -17,6 +17,7 @@ _GROUPS: Final = {
         "webhooks",
         "channels",
         "direct-channels",
+        "remote-signing",
         "python",
         "cli",
     ),
