@@ -77,6 +77,7 @@ async def test_a_node_with_a_signer_gets_no_seed_in_the_browser(
         assert f"wallet/pages/{page}.js" not in shown
         assert '<div id="wallet"' not in shown
     assert "wallet/pages/vault.js" in (await alice.get(f"{root}/wallet/vault")).text
+    assert "Your signer has this node's keys" in (await alice.get(root)).text
 
 
 @pytest.mark.parametrize("page", [*PAGES, "facts", "backups"])
