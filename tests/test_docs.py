@@ -30,6 +30,8 @@ INDEX = ROOT / "docs" / "decisions" / "README.md"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    ROOT / "CODE_OF_CONDUCT.md",
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").glob("*.md")),
     # What was superseded speaks of what is gone.
