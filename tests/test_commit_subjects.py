@@ -1,13 +1,15 @@
-"""What the hook of `.pre-commit-config.yaml` says to the subjects of commits."""
+"""What the hooks of `.pre-commit-config.yaml` say to commits."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 
 CONFIG = Path(__file__).parents[1] / ".pre-commit-config.yaml"
-(HOOK,) = yaml.safe_load(CONFIG.read_text())["repos"][0]["hooks"]
+OWN, RUFF = yaml.safe_load(CONFIG.read_text())["repos"]
+(HOOK,) = OWN["hooks"]
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,9 @@ def test_the_hook_asks_for_an_area_a_verb_and_72_characters(
     # As pre-commit's pygrep does with --multiline; with --negate, it must be found.
     found = re.search(HOOK["entry"], message, re.MULTILINE | re.DOTALL)
     assert bool(found) is passes
+
+
+def test_the_hook_has_the_ruff_of_the_project() -> None:
+    project = tomllib.loads((CONFIG.parent / "pyproject.toml").read_text())
+    ruff = f"ruff=={RUFF['rev'].removeprefix('v')}"
+    assert ruff in project["dependency-groups"]["dev"]

@@ -106,9 +106,11 @@ class RunningPlatform:
         self._stack = AsyncExitStack()
         self._session: aiohttp.ClientSession
         self.platform: asyncio.subprocess.Process
+        self.signer_port = free_port()  # where nodes may have a remote signer
         self.environment = {
             **{name: os.environ[name] for name in ("PATH", "HOME")},
             "LEYDEN_HOME": str(self.home),
+            "LEYDEN_NODES_MAY_REACH": f"127.0.0.1:{self.signer_port}",
             "LEYDEN_NODES_ADDRESSES": free_network(),
             "LEYDEN_METRICS_PORT": "0",
             "LEYDEN_DEVNET_MARKET": str(market).lower(),

@@ -1,10 +1,15 @@
 """Wallet calls to a node: create, unlock, macaroons, channel backups."""
 
 import base64
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
 
 from leyden.client.lnd import Lnd
 from leyden.lnd.rest import WALLET_S
+
+_ACCOUNT: Final = re.compile(r"m/(\d+)'/(\d+)'/(\d+)'")
 
 
 def new_seed(lnd: Lnd) -> list[str]:
@@ -35,6 +40,50 @@ def init(
     if recovery_window:
         wish["recovery_window"] = recovery_window
     return _macaroon(lnd.post("/v1/initwallet", wish, timeout_s=WALLET_S))
+
+
+def init_watch_only(
+    lnd: Lnd, password: str, accounts: Sequence[Mapping[str, Any]], *, now: datetime
+) -> str:
+    """Create a wallet without private keys; return the admin macaroon in hex.
+
+    The accounts are those of the signer, which has the keys. lnd doesn't look for
+    coins from before `now`.
+    """
+    public = {
+        "accounts": accounts,
+        "master_key_birthday_timestamp": str(int(now.timestamp())),
+    }
+    wish = {
+        "wallet_password": _encode(password),
+        "watch_only": public,
+        "stateless_init": True,
+    }
+    return _macaroon(lnd.post("/v1/initwallet", wish, timeout_s=WALLET_S))
+
+
+def watch_only_accounts(listed: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the accounts of a signer's `lncli wallet accounts list` as lnd takes them.
+
+    Raise ValueError if there are none.
+    """
+    accounts = []
+    for each in listed.get("accounts", ()):
+        path = _ACCOUNT.fullmatch(each.get("derivation_path", ""))
+        if path is None or not each.get("extended_public_key"):
+            continue  # of imported keys, which have no path
+        purpose, coin_type, account = map(int, path.groups())
+        accounts.append(
+            {
+                "purpose": purpose,
+                "coin_type": coin_type,
+                "account": account,
+                "xpub": each["extended_public_key"],
+            }
+        )
+    if not accounts:
+        raise ValueError("no accounts")
+    return accounts
 
 
 def unlock(lnd: Lnd, password: str) -> None:

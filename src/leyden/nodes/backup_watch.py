@@ -64,7 +64,7 @@ class BackupWatch:
 
 
 class DrillWatch:
-    """Looks at the nodes with a wallet once an hour."""
+    """Looks at the nodes with a seed once an hour."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
@@ -80,7 +80,7 @@ class DrillWatch:
         old = [
             node
             for node in nodes
-            if node.has_wallet and now - node.created > DRILL_INTERVAL
+            if node.needs_drills and now - node.created > DRILL_INTERVAL
         ]
         drills = self._fleet.database.reader.node_drills
         # For all at once: one by one, ten thousand take seconds.

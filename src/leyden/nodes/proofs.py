@@ -48,7 +48,7 @@ async def show(
         channels_at=taken,
         channels_left=None if taken is None else await _has_left(reader, taken),
         drill=drill,
-        drill_is_due=node.has_wallet
+        drill_is_due=node.needs_drills
         and (drill is None or now - drill.at > DRILL_INTERVAL),
     )
 

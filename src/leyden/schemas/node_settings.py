@@ -307,7 +307,8 @@ class NodeSettingFields(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=SettingKind.SWITCH,
             label="Remote signing",
-            help="Your own lnd has the keys and signs for this node.",
+            help="Your own lnd has the keys and signs for this node. Turn it on before "
+            "you create the wallet.",
             group=Group.SIGNER,
             lnd="remotesigner.enable",
         ),

@@ -7,7 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from leyden.client import vault
+from leyden.client import vault, wallets
 from leyden.client.vault import Backup
 from leyden.customer.node_settings import of_a_new_node
 from leyden.customer.session import opened
@@ -19,6 +19,7 @@ from tests.client.served_platform import ServedPlatform
 from tests.client.test_refusals import instead
 from tests.customer.cli.locked_node import LockedNode
 from tests.events.webhooks.conftest import Serving
+from tests.nodes.rules.test_node_settings import SIGNER
 
 VECTORS = json.loads(
     (Path(__file__).parents[2] / "client" / "vectors.json").read_text()
@@ -28,6 +29,13 @@ WORDS = (
     "absent harbour walnut spider olive proud candy truly orbit fabric lemon fancy "
     "prize hover metal river canvas motion garden pepper stone violin zebra worry"
 )
+ACCOUNTS = {
+    "accounts": [
+        {"derivation_path": "m/84'/0'/0'", "extended_public_key": "zpub1"},
+        {"derivation_path": "m/1017'/1'/255'", "extended_public_key": "xpub2"},
+        {"derivation_path": "", "extended_public_key": "of an imported key"},
+    ]
+}
 MACAROON = "0201036c6e6402030312000000" + "0620" + "00" * 32
 
 
@@ -134,6 +142,35 @@ def test_a_node_of_another_authority_says_which_one_to_look_at(
     assert away.exit_code == 6, away.output
     assert "LEYDEN_CA" in away.stderr
     assert "whitelist" not in away.stderr
+
+
+def test_a_wallet_gets_its_keys_from_a_signer_exactly_where_there_is_one(
+    typed: Typed, node: str, here: Path
+) -> None:
+    (here / "accounts.json").write_text(json.dumps(ACCOUNTS))
+    init = ("wallet", "init", node)
+    refused = typed(*init, "--watch-only", "accounts.json")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (5, 1)
+    assert "this node has no signer" in refused.stderr
+    with opened("") as session:
+        session.client.nodes.change_settings(node, **SIGNER)
+    for command in ("init", "restore"):
+        refused = typed("wallet", command, node, "--json")
+        assert refused.exit_code in {5, 6}, refused.output
+    assert "--watch-only" in typed(*init).stderr
+    away = typed(*init, "--watch-only", "accounts.json")
+    assert away.exit_code == 6, away.output
+    for wrong in ("{}", "[]", "words", '{"accounts": [{"derivation_path": "m"}]}'):
+        (here / "accounts.json").write_text(wrong)
+        refused = typed(*init, "--watch-only", "accounts.json")
+        assert refused.exit_code == 2, refused.output
+        assert "is not a list of accounts" in refused.stderr
+
+
+def test_accounts_are_given_to_lnd_by_their_path() -> None:
+    (first, second) = wallets.watch_only_accounts(ACCOUNTS)
+    assert first == {"purpose": 84, "coin_type": 0, "account": 0, "xpub": "zpub1"}
+    assert second == {"purpose": 1017, "coin_type": 1, "account": 255, "xpub": "xpub2"}
 
 
 @pytest.mark.parametrize(

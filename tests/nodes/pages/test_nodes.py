@@ -90,6 +90,8 @@ async def test_a_node_is_made_with_what_was_filled_in(
     assert f'class="button" href="{page}/wallet/initialise"' in shown.text
     assert f"{node.api_endpoint}:8080" in shown.text
     assert "<svg" in shown.text
+    assert "can read its keys and spend its coins" in shown.text
+    assert 'href="/docs/security#what-you-trust"' in shown.text
 
 
 async def test_sent_twice_it_is_made_once(

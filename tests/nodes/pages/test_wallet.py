@@ -19,6 +19,7 @@ from tests.base.pages.conftest import person
 from tests.base.pages.visitor import HOST, Visitor
 from tests.conftest import NOW
 from tests.nodes.fleet_harness import SETTINGS, FleetHarness
+from tests.nodes.rules.test_node_settings import SIGNER
 
 PAGES = ("initialise", "restore", "unlock", "password", "bakery", "vault")
 WORDS = "abandon " * 23 + "art"
@@ -59,6 +60,24 @@ async def test_a_page_knows_the_node_and_can_send_nothing_by_itself(
     assert " name=" not in below, "a field with a name goes where its form goes"
     assert " action=" not in below
     assert "<button data-waits disabled>" in below
+
+
+async def test_a_node_with_a_signer_gets_no_seed_in_the_browser(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    node = await fleet_harness.create(
+        organization_id=alice.organization_id, settings={**SETTINGS, **SIGNER}
+    )
+    await fleet_harness.work()
+    root = f"{alice.root}/nodes/{node.id}"
+    for page in ("initialise", "restore"):
+        shown = (await alice.get(f"{root}/wallet/{page}")).text
+        assert "leyden wallet init" in shown
+        assert "--watch-only accounts.json" in shown
+        assert f"wallet/pages/{page}.js" not in shown
+        assert '<div id="wallet"' not in shown
+    assert "wallet/pages/vault.js" in (await alice.get(f"{root}/wallet/vault")).text
+    assert "Your signer has this node's keys" in (await alice.get(root)).text
 
 
 @pytest.mark.parametrize("page", [*PAGES, "facts", "backups"])

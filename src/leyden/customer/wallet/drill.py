@@ -48,6 +48,8 @@ def drill(
     leyden wallet drill "harbour light"
     """
     found = session.node(node)
+    if session.client.nodes.get(found.node_id).settings.remotesigning:
+        raise Conflict("your signer has this node's seed, so there is nothing to drill")
     backups = vault.backups_of(session.client.backups, found.node_id)
     if not backups or backups[0].kind != "seed":
         raise NotFound(

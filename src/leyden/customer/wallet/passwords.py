@@ -1,29 +1,36 @@
 """Commands that create a wallet, unlock it, and change its password."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO, Any, Final
 
 import click
 
 from leyden.base.cli.output import as_json, print_json, print_one
-from leyden.client import wallets
+from leyden.base.rules.times import utc_now
+from leyden.client import Lnd, wallets
 from leyden.customer.completion import node_argument
 from leyden.customer.progress import waiting
 from leyden.customer.session import ApiSession, with_session
 from leyden.customer.wallet import keeping
 from leyden.customer.wallet.reaching import (
+    ADMIN,
     check_length,
     new_password,
     new_password_option,
     open_node,
     password_option,
+    signs_itself,
     state_is,
     until_running,
     wallet_password,
 )
 from leyden.customer.wallet.seed_output import confirm_seed, kept_private
-from leyden.errors import Conflict, LeydenError, SetupError
+from leyden.errors import Conflict, LeydenError, Malformed, SetupError
 from leyden.schemas.nodes import NodeItem
 
+_ADMIN_STORED: Final = "macaroon admin"
 _OPENS_S = 300.0  # a new wallet, on a machine that has much to do
 
 
@@ -34,6 +41,13 @@ _OPENS_S = 300.0  # a new wallet, on a machine that has much to do
     "--unattended",
     is_flag=True,
     help="Don't show the seed. It is stored encrypted; `leyden wallet seed` shows it.",
+)
+@click.option(
+    "--watch-only",
+    "accounts",
+    type=click.File(),
+    help="Accounts of your own signer, as `lncli wallet accounts list` prints them: "
+    "the wallet gets no private keys.",
 )
 @click.option(
     "--out",
@@ -48,6 +62,7 @@ def init(
     *,
     password_file: Path | None,
     unattended: bool,
+    accounts: IO[str] | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -60,10 +75,17 @@ def init(
     \b
     leyden wallet init "harbour light"
     leyden wallet init pier --unattended --password-file pier.password
+    leyden wallet init pier --watch-only accounts.json
     """
     found = session.node(node)
+    signs_itself(session, found, wanted=not accounts)
+    listed = _accounts(accounts) if accounts else None
     with open_node(session, found) as lnd:
         state_is(lnd, found, "NON_EXISTING")
+        if listed:
+            admin = _init_watch_only(session, lnd, found, listed, password_file)
+            done(session, found, admin, out, stored=[_ADMIN_STORED], as_json=as_json)
+            return
         if keeping.has_seed(session, found):
             raise Conflict(
                 "a seed is stored for this node, which has no wallet: restore it with "
@@ -77,7 +99,39 @@ def init(
         macaroon = keeping.create_and_store(
             session, found, seed, password, lambda: wallets.init(lnd, password, seed)
         )
-    done(session, found, macaroon, out, within_s=_OPENS_S, as_json=as_json)
+    done(session, found, macaroon, out, as_json=as_json)
+
+
+def _accounts(file: IO[str]) -> list[dict[str, Any]]:
+    try:
+        return wallets.watch_only_accounts(json.load(file))
+    except (ValueError, AttributeError):
+        raise Malformed(
+            f"{file.name}: is not a list of accounts; print it at the signer with "
+            "lncli wallet accounts list"
+        ) from None
+
+
+def _init_watch_only(
+    session: ApiSession,
+    lnd: Lnd,
+    node: NodeItem,
+    accounts: list[dict[str, Any]],
+    password_file: Path | None,
+) -> str:
+    """Create a wallet whose keys are with the owner's signer; return its macaroon."""
+    password = wallet_password(password_file, twice=True)
+    check_length(password)
+    macaroon = wallets.init_watch_only(lnd, password, accounts, now=utc_now())
+    try:
+        keeping.keep_macaroon(session, node, ADMIN, macaroon, password)
+    except LeydenError as error:
+        raise SetupError(
+            f"the wallet is created, but its macaroon was not stored: {error.message}. "
+            "lnd returns it once more to "
+            f"leyden wallet password {node.node_name!r}; the password can stay the same"
+        ) from None
+    return macaroon
 
 
 @click.command()
@@ -156,7 +210,7 @@ def password(
     shown = {
         "node_id": found.node_id,
         "status": "running",
-        "kept": ["macaroon admin"] if stored else [],
+        "kept": [_ADMIN_STORED] if stored else [],
         "resealed": len(anew),
         "under_another_password": [str(each) for each in left],
     }
@@ -169,7 +223,8 @@ def done(
     macaroon: str,
     out: Path | None,
     *,
-    within_s: float,
+    within_s: float = _OPENS_S,
+    stored: Sequence[str] = ("seed", _ADMIN_STORED),
     as_json: bool,
 ) -> None:
     """Print the new wallet's details, after waiting for the node if asked."""
@@ -180,7 +235,7 @@ def done(
     shown = {
         "node_id": node.node_id,
         "status": session.client.nodes.get(node.node_id).status,
-        "kept": ["seed", "macaroon admin"],
+        "kept": list(stored),
         "macaroon_file": str(out) if out else None,
     }
     print_one(shown, as_json=as_json)

@@ -152,6 +152,21 @@ def state_is(lnd: Lnd, node: NodeItem, wanted: str) -> None:
             raise Conflict("this node's wallet is already unlocked")
 
 
+def signs_itself(session: ApiSession, node: NodeItem, *, wanted: bool) -> None:
+    """Raise Conflict unless the node's wallet is to have its keys, or its signer is."""
+    is_remote = session.client.nodes.get(node.node_id).settings.remotesigning
+    if is_remote and wanted:
+        raise Conflict(
+            "this node signs with your own lnd, its signer: leyden wallet init "
+            f"{node.node_name!r} --watch-only ACCOUNTS"
+        )
+    if not is_remote and not wanted:
+        raise Conflict(
+            "this node has no signer; set its address, macaroon and certificate first, "
+            f"with leyden nodes settings {node.node_name!r}"
+        )
+
+
 def until_running(
     session: ApiSession, node: NodeItem, *, within_s: float = 180
 ) -> None:

@@ -18,6 +18,7 @@ from leyden.customer.wallet.reaching import (
     check_length,
     open_node,
     password_option,
+    signs_itself,
     state_is,
     until_running,
     wallet_password,
@@ -109,6 +110,7 @@ def restore(
             _restore_channels(session, found, macaroon, backup, within_s=within_s)
             return
         state_is(lnd, found, "NON_EXISTING")
+        signs_itself(session, found, wanted=True)
         password = wallet_password(password_file, twice=True)
         check_length(password)
         if origin is not None:

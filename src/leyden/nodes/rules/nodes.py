@@ -184,6 +184,11 @@ class Node(Struct, frozen=True, kw_only=True):
         return self.has_process and self.launched_revision < self.revision
 
     @property
+    def needs_drills(self) -> bool:
+        """Whether its wallet has a seed to back up; otherwise, its signer has it."""
+        return self.has_wallet and not self.settings.remotesigning
+
+    @property
     def open_peer_port(self) -> int:
         """The port at which peers can reach the node; 0 if they can't."""
         return self.peer_port if self.peer_port_released is None else 0

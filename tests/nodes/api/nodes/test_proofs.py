@@ -54,6 +54,14 @@ async def test_it_is_due_after_ninety_days(
         before = await tx.nodes.lock(node["node_id"])
         await tx.nodes.save(before, replace(before, has_wallet=True))
     assert (await shown(alice, path))["drill_is_due"]
+    async with db.transaction() as tx:  # keys that a signer has are not in a backup
+        before = await tx.nodes.lock(node["node_id"])
+        signed = replace(before.settings, remotesigning=True)
+        await tx.nodes.save(before, replace(before, settings=signed))
+    assert not (await shown(alice, path))["drill_is_due"]
+    async with db.transaction() as tx:
+        after = await tx.nodes.lock(node["node_id"])
+        await tx.nodes.save(after, replace(after, settings=before.settings))
     at = to_iso(fleet_harness.now - timedelta(days=89))
     await alice.post(f"{path}/drill", {"time": at, "signature": SIGNATURE})
     assert not (await shown(alice, path))["drill_is_due"]

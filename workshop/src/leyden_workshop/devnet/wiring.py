@@ -47,6 +47,7 @@ def with_chain(given: Settings, chain: access.ChainAccess) -> Settings:
         certificate, now=utc_now(), also_for=cluster.host if cluster else ""
     )
     treasury = chain.lnds["treasury"]
+    peers = [lnd.peer for lnd in chain.lnds.values()]
     return msgspec.structs.replace(
         given,
         testnet_chain=chain.chain,
@@ -62,8 +63,7 @@ def with_chain(given: Settings, chain: access.ChainAccess) -> Settings:
         **_seller_settings(given, chain),
         **_cluster_settings(given, cluster),
         # Who is on this chain has no public address: its lnds are peers all the same.
-        nodes_may_reach=given.nodes_may_reach
-        or ", ".join(lnd.peer for lnd in chain.lnds.values()),
+        nodes_may_reach=", ".join(filter(None, (given.nodes_may_reach, *peers))),
         # Nobody else is on this chain: peers of nodes are on this machine too.
         peer_ports=given.peer_ports or PRIVATE_PEER_PORTS,
         # Webhooks are tried with a receiver on this machine.
