@@ -1,4 +1,4 @@
-"""docs/remote-signing.md, played: a hosted node whose keys are in its owner's lnd."""
+"""docs/customers/remote-signing.md, played: a hosted node whose keys are in its owner's lnd."""
 
 import asyncio
 import base64
@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
 ]
 
-_GUIDE = (ROOT / "docs" / "remote-signing.md").read_text()
+_GUIDE = (ROOT / "docs" / "customers" / "remote-signing.md").read_text()
 _EXPORT, _CREATE, _ = re.findall(r"```sh\n(.*?)```", _GUIDE, re.DOTALL)
 _CONF = _GUIDE.partition("```text\n")[2].partition("```")[0]
 

@@ -1,4 +1,4 @@
-"""The prices in docs/economics.md are the ones that the program asks."""
+"""The prices in docs/operators/economics.md are the ones that the program asks."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels.rules import pricing
 from leyden.channels.rules.pricing import AuctionTerms, Channel, Quote, Terms
 
-PAGE = Path(__file__).parents[3] / "docs" / "economics.md"
+PAGE = Path(__file__).parents[3] / "docs" / "operators" / "economics.md"
 KEY = "02" + "ab" * 32
 TERMS = Terms()
 
