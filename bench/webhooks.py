@@ -281,10 +281,6 @@ async def reaction(pairs: int) -> int:
     report.note(f"p50: bare {bare_ms:.1f} ms, ours {ours_ms:.1f} ms")
     report.null(figures.ratio("bare again", "bare"))
     report.at_most(3, figures.ratio("ours", "bare"))
-    report.holds(
-        f"{500 / ours_ms:.0f} times as fast as looking every second (500 ms) >= 50",
-        met=500 / ours_ms >= 50,
-    )
     return report.end()
 
 
