@@ -1,4 +1,4 @@
-"""docs/customers/remote-signing.md, played: a hosted node whose keys are in its owner's lnd."""
+"""The guide to remote signing, played: a node whose keys are in its owner's lnd."""
 
 import asyncio
 import base64

@@ -78,7 +78,7 @@ def chart(root: Path, into: Path, *, at: int) -> Path:
 def images(
     root: Path, into: Path, options: Sequence[str] = (), *, at: int
 ) -> list[Path]:
-    """Build the images with buildah, as docs/operators/cluster.md does; return their archives."""
+    """Build the images with buildah, as the guide to clusters does; give archives."""
     lnds = [
         program.version
         for tools in SETS
