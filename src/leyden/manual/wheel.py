@@ -19,8 +19,8 @@ from leyden import __version__
 
 NAME: Final = f"leyden-{__version__}-py3-none-any.whl"
 _INFO: Final = f"leyden-{__version__}.dist-info"
-# What Python compiled, and pictures of the README, which a clone has beside the guides.
-_LEFT_OUT: Final = frozenset(("__pycache__", "pictures"))
+# What Python compiled, and what a clone has beside the guides of customers and operators.
+_LEFT_OUT: Final = frozenset(("__pycache__", "contributors", "decisions", "pictures"))
 _WHEEL: Final = """\
 Wheel-Version: 1.0
 Generator: leyden
