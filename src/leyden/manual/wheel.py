@@ -19,7 +19,7 @@ from leyden import __version__
 
 NAME: Final = f"leyden-{__version__}-py3-none-any.whl"
 _INFO: Final = f"leyden-{__version__}.dist-info"
-# What Python compiled, and what a clone has beside the guides of customers and operators.
+# What Python compiled, and what a clone has beside guides that are served.
 _LEFT_OUT: Final = frozenset(("__pycache__", "contributors", "decisions", "pictures"))
 _WHEEL: Final = """\
 Wheel-Version: 1.0
