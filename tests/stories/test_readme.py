@@ -204,8 +204,9 @@ def test_so_does_its_python_with_the_library_that_the_platform_serves(
         "venv/bin/python quickstart.py",
     ]
     done = typed(lines, tmp_path, stranger)
-    order, *cancelled = done.stdout.splitlines()[1:]
-    assert cancelled == (["cancelled"] if order.startswith("waiting") else [])
+    # What credit pays for begins at once, and isn't cancelled.
+    last = done.stdout.splitlines()[-1]
+    assert last == "cancelled" or last.split()[0] in {"creating", "created", "filled"}
 
 
 @paid_for_and_with_credit(pytest.mark.long)
