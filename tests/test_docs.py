@@ -30,6 +30,8 @@ INDEX = ROOT / "docs" / "decisions" / "README.md"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    ROOT / "CODE_OF_CONDUCT.md",
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").glob("*.md")),
     # What was superseded speaks of what is gone.
@@ -94,7 +96,7 @@ def parse(words: list[str]) -> None:
     """Parse a command as click would, and run nothing."""
     command: click.Command = leyden
     context = click.Context(command, info_name="leyden")
-    while isinstance(command, click.Group) and words:
+    while isinstance(command, click.Group) and words and words[0][0] != "-":
         name, *words = words
         found = command.get_command(context, name)
         if found is None:
