@@ -102,7 +102,7 @@ def parse(words: list[str]) -> None:
     """Parse a command as click would, and run nothing."""
     command: click.Command = leyden
     context = click.Context(command, info_name="leyden")
-    while isinstance(command, click.Group) and words:
+    while isinstance(command, click.Group) and words and words[0][0] != "-":
         name, *words = words
         found = command.get_command(context, name)
         if found is None:

@@ -10,23 +10,14 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import Literal
 
-from playwright.async_api import Browser, Page, ViewportSize
+from playwright.async_api import Page, ViewportSize
 
 from tests.base.pages.screen import chromium
 
-Scheme = Literal["light", "dark"]
-_WIDE: ViewportSize = {"width": 1280, "height": 800}
-_PHONE: ViewportSize = {"width": 390, "height": 844}
-_NODE, _ORDER, _OPERATOR = "nodes", "channels", "operator"
-# The name, what it shows, its colours, and how much smaller it is than the window.
-_PICTURES: tuple[tuple[str, str, Scheme, ViewportSize, float], ...] = (
-    ("node", _NODE, "light", _WIDE, 0.625),
-    ("order", _ORDER, "light", _WIDE, 0.625),
-    ("installation", _OPERATOR, "dark", {"width": 1280, "height": 700}, 0.625),
-    ("phone", _NODE, "light", _PHONE, 0.8),
-)
+_WINDOW: ViewportSize = {"width": 1280, "height": 800}
+_SCALE = 0.625
+_PICTURES = (("node", "nodes"), ("order", "channels"))  # the name, and whose first one
 
 
 async def main(home: Path, folder: Path) -> None:
@@ -34,10 +25,12 @@ async def main(home: Path, folder: Path) -> None:
     body = json.loads((home / "dev.json").read_text())
     base = body["dashboard_url"].removesuffix("/app/")
     async with chromium() as browser:
-        for name, what, scheme, size, scale in _PICTURES:
-            page = await _opened(browser, scheme, size, scale)
+        for name, what in _PICTURES:
+            page = await browser.new_page(
+                color_scheme="light", viewport=_WINDOW, device_scale_factor=_SCALE
+            )
             room = await _sign_in(page, base, body["dashboard_login"])
-            await page.goto(await _address(page, base, room, what))
+            await page.goto(f"{room}/{what}/{await _first(page, f'{room}/{what}')}")
             await page.wait_for_load_state("load")
             await page.screenshot(path=folder / f"{name}.png")
             await page.close()
@@ -61,20 +54,6 @@ async def _first(page: Page, room: str) -> str:
         return "none"
     href = await links.first.get_attribute("href")
     return (href or "").rpartition("/")[2]
-
-
-async def _opened(
-    browser: Browser, scheme: Scheme, size: ViewportSize, scale: float
-) -> Page:
-    return await browser.new_page(
-        color_scheme=scheme, viewport=size, device_scale_factor=scale
-    )
-
-
-async def _address(page: Page, base: str, room: str, what: str) -> str:
-    if what == _OPERATOR:
-        return f"{base}/app/operator"
-    return f"{room}/{what}/{await _first(page, f'{room}/{what}')}"
 
 
 if __name__ == "__main__":

@@ -15,7 +15,11 @@ _LAZY = {
     "cluster": LazyCommand(
         "leyden_workshop.cli.cluster",
         "Run a Kubernetes cluster on this machine, for tests.",
-    )
+    ),
+    "record": LazyCommand(
+        "leyden_workshop.cli.recording",
+        "Record the first minutes of a platform, for the README.",
+    ),
 }
 
 
