@@ -91,7 +91,7 @@ class Builds:
         began = time.monotonic()
         await build(wanted, cache=self._cache, progress=note)
         sets = {tools.name: tools for tools, _ in wanted}
-        if built and len(sets) == 1:
+        if built and len(built) == len(wanted) and len(sets) == 1:
             (tools,) = sets.values()
             self._finished.append(Finished(tools, time.monotonic() - began))
 
