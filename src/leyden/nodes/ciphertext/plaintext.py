@@ -9,7 +9,9 @@ from typing import Final
 FEWEST_WORDS: Final = 12
 _ABBREVIATION = 4  # the list is made so that four letters name a word
 _AMONG = 2 * FEWEST_WORDS  # numbered, or with other words between
-_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+")  # also in CamelCase
+# Also in CamelCase. No word of the list is shorter; most of what looks like one in
+# base64 is.
+_WORD = re.compile("[A-Z][a-z]{2,}|[a-z]{3,}|[A-Z]{3,}")
 
 # lnd's: version 2, a location field of 3 bytes ("lnd"), an identifier follows.
 _LND = bytes((2, 1, 3)) + b"lnd" + bytes((2,))
@@ -19,6 +21,7 @@ _BAKERY = re.compile(
     re.DOTALL,
 )
 _VERSION_1 = re.compile(rb"[0-9a-f]{4}(?:location|identifier|signature) ")
+_FIELDS = ("location ", "identifier ", "signature ")
 
 _READABLE = re.compile(
     "|".join(
@@ -32,6 +35,11 @@ _READABLE = re.compile(
     ),
     re.IGNORECASE,
 )
+# One of these is in all that the pattern finds, and looking for them is quick.
+_MARKS = (
+    *(_LND.hex(), "lndconnect:", "private key", *_FIELDS),
+    *(f"{letter}prv" for letter in "xyztuv"),
+)
 # A macaroon in base64, wherever it begins among three bytes.
 _IN_BASE64 = tuple(
     base64.b64encode(bytes(shift) + _LND)[first:end].decode()
@@ -41,8 +49,9 @@ _IN_BASE64 = tuple(
 
 def in_text(text: str) -> bool:
     """Return whether a text shows a seed, a macaroon or a private key."""
+    lower = text.lower()
     return (
-        _READABLE.search(text) is not None
+        (any(mark in lower for mark in _MARKS) and _READABLE.search(text) is not None)
         or any(start in text for start in _IN_BASE64)
         or _has_seed_words(text)
     )
@@ -53,15 +62,19 @@ def in_bytes(data: bytes) -> bool:
     return (
         _LND in data
         or _BAKERY.search(data) is not None
-        or _VERSION_1.search(data) is not None
+        or (
+            any(field.encode() in data for field in _FIELDS)
+            and _VERSION_1.search(data) is not None
+        )
     )
 
 
 def _has_seed_words(text: str) -> bool:
     """Return whether a dozen words of the BIP39 list stand together."""
-    words = _words()
-    tokens = enumerate(match.lower() for match in _WORD.findall(text))
-    known = [at for at, token in tokens if token in words]
+    tokens = map(str.lower, _WORD.findall(text))
+    known = [
+        at for at, is_known in enumerate(map(_words().__contains__, tokens)) if is_known
+    ]
     return any(
         last - first < _AMONG
         for first, last in zip(known, known[FEWEST_WORDS - 1 :], strict=False)
