@@ -59,6 +59,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/stories/test_node_story.py",
         "tests/stories/test_owner.py",
         "tests/stories/test_recipes.py",
+        "tests/stories/test_remote_signing.py",
         "tests/stories/test_peers.py",
         "tests/stories/test_peer_flood.py",
         "tests/stories/test_lost_machine.py",
