@@ -62,7 +62,7 @@ class Bare:
         """Write a home for an lnd; this is not measured."""
         self._count += 1
         host = f"{self._net}.{self._count // 250}.{self._count % 250 + 1}"
-        position = self._folder / str(self._count)
+        folder = self._folder / str(self._count)
         options = Options(
             version=OFFERED.default,
             chain=Chain.SIMNET,
@@ -72,18 +72,18 @@ class Bare:
             domain="bare.nodes.localhost",
         )
         tls = self._authority.issue("bare.nodes.localhost", now=datetime.now(UTC))
-        home.write(position, node_settings.parse(SETTINGS), options, tls=tls)
-        return position, host
+        home.write(folder, node_settings.parse(SETTINGS), options, tls=tls)
+        return folder, host
 
     async def start(self, many: int) -> float:
         """Exec lnds, wait for each one's first answer, end them; return the seconds."""
-        positions = [self.prepare() for _ in range(many)]
+        prepared = [self.prepare() for _ in range(many)]
         callers = [
             Caller(host, PORT, tls=self._trusts, name="bare.nodes.localhost")
-            for _, host in positions
+            for _, host in prepared
         ]
         began = time.perf_counter()
-        started = [self._exec(position) for position, _ in positions]
+        started = [self._exec(folder) for folder, _ in prepared]
         every_s = many * LOOK_EVERY_S
         await asyncio.gather(*(answering(each, every_s=every_s) for each in callers))
         took = time.perf_counter() - began
@@ -92,8 +92,8 @@ class Bare:
         for process in started:
             process.kill()
             process.wait()
-        for position, _ in positions:
-            shutil.rmtree(position)
+        for folder, _ in prepared:
+            shutil.rmtree(folder)
         return took
 
     def _exec(self, path: Path) -> "subprocess.Popen[bytes]":

@@ -154,7 +154,7 @@ async def tidied(customer: Customer, victim: Victim) -> None:
             deleted = {node.node_id for node in client.nodes.deleted()}
             if customer.restored in deleted:
                 client.nodes.restore(customer.restored)
-            own = victim.there.url("prompt", 1)
+            own = victim.receiver.url("prompt", 1)
             client.nodes.change_settings(customer.node_id, webhook=own)
 
     await asyncio.to_thread(tidy)
@@ -248,13 +248,13 @@ def _running(victim: Victim) -> tuple[int, ...]:
 @asynccontextmanager
 async def standing(nodes: int) -> AsyncIterator[tuple[Victim, Customer]]:
     """Start an installation with both customers."""
-    with open_folder() as folder, silent() as slow_names, receivers() as existing:
+    with open_folder() as folder, silent() as slow_names, receivers() as receiver:
         home = Home(folder, slow_names)
         try:
             await asyncio.to_thread(home.run, "up", "--detach")
-            customer, about = await asyncio.to_thread(prepared, home, nodes, existing)
+            customer, about = await asyncio.to_thread(prepared, home, nodes, receiver)
             async with opened(home.settings) as platform:
-                yield Victim(home, platform, existing, **about), customer
+                yield Victim(home, platform, receiver, **about), customer
         finally:
             await asyncio.to_thread(home.run, "down", "--nodes")
 

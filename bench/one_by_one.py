@@ -78,11 +78,11 @@ async def rows_of(orders: Sequence[Order]) -> list[Rows]:
 
 def _rows(order: Order, ref: str, sealed: bytes) -> Rows:
     now, sats = to_us(utc_now()), order.to_be_paid
-    position, key = ledger.held(order.id), f"lightning:{order.payment_hash}"
+    account, key = ledger.held(order.id), f"lightning:{order.payment_hash}"
     return (
         (now, sats, ref, sealed, order.id),
-        (key, now, position, sats, order.organization_id, order.id),
-        (position, sats),
+        (key, now, account, sats, order.organization_id, order.id),
+        (account, sats),
         (order.id, now, order.id, now),
         (order.organization_id, now),
         _events(order, now),

@@ -273,7 +273,7 @@ async def check(database: Database, payments: int) -> None:
     """Check that every payment was settled, and exactly once."""
     sums = await database.reader.ledger.sums()
     assert sums[ledger.RECEIVED] == -payments * PRICE, "drift"
-    held = sum(sats for position, sats in sums.items() if position.startswith("held:"))
+    held = sum(sats for account, sats in sums.items() if account.startswith("held:"))
     assert held == payments * PRICE, "drift"
     assert await verify(database) == []
 

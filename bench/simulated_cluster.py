@@ -46,9 +46,9 @@ def program(name: str) -> Path:
 class SimulatedCluster:
     """An API server that runs, and what is asked of it by hand."""
 
-    def __init__(self, positions: ClusterLayout, kwok: int) -> None:
-        self.kubeconfig = positions.kubeconfig
-        self._places = positions
+    def __init__(self, layout: ClusterLayout, kwok: int) -> None:
+        self.kubeconfig = layout.kubeconfig
+        self._layout = layout
         self._kwok = kwok
 
     def kubectl(self, *words: str, given: object = None) -> str:
@@ -91,7 +91,7 @@ class SimulatedCluster:
         """Return the size of etcd's database."""
         return max(
             file.stat().st_size
-            for file in (self._places.control_plane / "etcd").rglob("db")
+            for file in (self._layout.control_plane / "etcd").rglob("db")
         )
 
     def processes(self) -> Mapping[str, psutil.Process]:
@@ -100,7 +100,7 @@ class SimulatedCluster:
         for process in psutil.process_iter(["cmdline"]):
             words = " ".join(process.info["cmdline"] or ())
             name = Path(words.partition(" ")[0]).name
-            if name.startswith(("etcd", "kube-")) and str(self._places.folder) in words:
+            if name.startswith(("etcd", "kube-")) and str(self._layout.folder) in words:
                 found[name] = process
         return found
 
@@ -110,10 +110,10 @@ def simulated_cluster(home: Path) -> Iterator[SimulatedCluster]:
     """Have a cluster of simulated machines for the block; it leaves no process."""
     _leyden("up", "--api-only", "--home", str(home))
     try:
-        positions = ClusterLayout.of(home)
+        layout = ClusterLayout.of(home)
         words = (
             program("kwok"),
-            f"--kubeconfig={positions.kubeconfig}",
+            f"--kubeconfig={layout.kubeconfig}",
             "--enable-crds=",
             "--manage-all-nodes=false",
             f"--manage-nodes-with-annotation-selector={_SIMULATED}=simulated",
@@ -124,7 +124,7 @@ def simulated_cluster(home: Path) -> Iterator[SimulatedCluster]:
             subprocess.Popen(words, stdout=log, stderr=log) as kwok,
         ):
             try:
-                cluster = SimulatedCluster(positions, kwok.pid)
+                cluster = SimulatedCluster(layout, kwok.pid)
                 for number in range(MACHINES):
                     cluster.kubectl("create", "-f", "-", given=_machine(number))
                 yield cluster

@@ -28,7 +28,7 @@ class Victim:
 
     home: Home
     platform: Platform
-    there: Receivers
+    receiver: Receivers
     organization_id: str
     keys: list[str]
     node_id: str
@@ -49,7 +49,7 @@ class Victim:
             name=self.endpoint,
         )
         node = f"/organizations/{self.organization_id}/nodes/{self.node_id}"
-        self.there.heard()
+        self.receiver.heard()
         announced: dict[int, float] = {}
 
         async def look() -> None:
@@ -64,7 +64,7 @@ class Victim:
             await self._announce(number)
             announced[number] = time.monotonic()
             # Changing where events go wakes whoever sends them, in the platform.
-            url = f"{self.there.url('prompt', 0)}?{number}"
+            url = f"{self.receiver.url('prompt', 0)}?{number}"
             body = {"webhook": url}
             await self._ask(writing, "POST", f"{node}/settings", self.keys[1], body)
 
@@ -122,7 +122,7 @@ class Victim:
         """Wait for every event, and record its latency."""
         missing, until = dict(announced), time.monotonic() + PATIENCE_S
         while missing and time.monotonic() < until:
-            for each in await asyncio.to_thread(self.there.heard):
+            for each in await asyncio.to_thread(self.receiver.heard):
                 number = each.body.partition("v9.9.")[2].partition("-")[0]
                 if number and (begun := missing.pop(int(number), None)) is not None:
                     self.late[WEBHOOK].append(each.at_s - begun)

@@ -92,12 +92,12 @@ async def crowd(rounds: int) -> int:
     """Compare the rates."""
     report = Report("B7 webhooks: 1,000 endpoints x 10 events, through the outbox")
     rates, costs = Figures(), Figures()
-    with receivers() as existing:
+    with receivers() as receiver:
         for name in turns(["bare", "ours", "bare again"], rounds=rounds):
-            sent = await (ours(existing) if name == "ours" else bare(existing))
+            sent = await (ours(receiver) if name == "ours" else bare(receiver))
             rates.add(name, sent.rate)
             costs.add(name, sent.cpu_us)
-        best = await bare(existing, loop="uvloop")
+        best = await bare(receiver, loop="uvloop")
     report.note(
         f"a second: bare {rates.median('bare'):.0f}, ours {rates.median('ours'):.0f}"
     )
@@ -121,15 +121,15 @@ async def steady(receivers: Receivers, manners: Sequence[str], rate: float) -> f
         durable: dict[tuple[str, int], float] = {}
         under_way: set[asyncio.Task[None]] = set()
 
-        async def announce(count: int, number: int) -> None:
-            path = urls[count].partition(str(receivers.port))[2]
-            durable[path, number] = await box.announce(box.nodes[count], number)
+        async def announce(endpoint: int, number: int) -> None:
+            path = urls[endpoint].partition(str(receivers.port))[2]
+            durable[path, number] = await box.announce(box.nodes[endpoint], number)
 
         began = time.monotonic()
         for count in range(3 * len(manners)):
-            number, position = divmod(count, len(manners))
+            number, endpoint = divmod(count, len(manners))
             await asyncio.sleep(max(0, began + count / rate - time.monotonic()))
-            task = asyncio.create_task(announce(position, number))
+            task = asyncio.create_task(announce(endpoint, number))
             under_way.add(task)
             task.add_done_callback(under_way.discard)
         await asyncio.gather(*under_way)
@@ -151,12 +151,12 @@ async def trouble(rounds: int) -> int:
     figures = Figures()
     healthy = ["prompt"] * ENDPOINTS
     mixed = (["hang", "reset"] + ["prompt"] * 8) * (ENDPOINTS // 10)
-    with receivers() as existing:
-        rate = 0.3 * (await ours(existing)).rate
+    with receivers() as receiver:
+        rate = 0.3 * (await ours(receiver)).rate
         report.note(f"at a steady {rate:.0f} events a second")
         for name in turns(["healthy", "mixed", "healthy again"], rounds=rounds):
             manners = mixed if name == "mixed" else healthy
-            figures.add(name, await steady(existing, manners, rate))
+            figures.add(name, await steady(receiver, manners, rate))
     report.note(
         f"p99 from durable to received: healthy {figures.median('healthy'):.1f} ms, "
         f"in bad company {figures.median('mixed'):.1f} ms"
@@ -239,7 +239,7 @@ class Observer:
             f"POST /prompt/{name} HTTP/1.1\r\nHost: 127.0.0.1:{receivers.port}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n{body}"
         ).encode()
-        self._there = receivers
+        self._receiver = receivers
         self._host = host
         self._tls = tls
         self.listening = asyncio.Event()
@@ -261,7 +261,7 @@ class Observer:
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[bytes] = loop.create_future()
         await loop.create_connection(
-            lambda: _Post(self._request, answered), "127.0.0.1", self._there.port
+            lambda: _Post(self._request, answered), "127.0.0.1", self._receiver.port
         )
         await answered
 
@@ -270,12 +270,12 @@ async def reaction(pairs: int) -> int:
     """Let the platform and bare observers see the same end of the same lnd."""
     report = Report("B3 from kill -9 of an lnd to its `stopped` at the receiver")
     figures = Figures()
-    with _open_folder() as folder, receivers() as existing:
+    with _open_folder() as folder, receivers() as receiver:
         async with town(
             folder, webhooks_over_http="true", webhook_networks="127.0.0.0/8"
-        ) as position:
+        ) as platform:
             for number in range(pairs):
-                for name, took_ms in (await _race(position, existing, number)).items():
+                for name, took_ms in (await _race(platform, receiver, number)).items():
                     figures.add(name, took_ms)
     ours_ms, bare_ms = figures.median("ours"), figures.median("bare")
     report.note(f"p50: bare {bare_ms:.1f} ms, ours {ours_ms:.1f} ms")

@@ -211,9 +211,9 @@ def _names_of_homes(folder: Path) -> Iterator[str]:
     from leyden.nodes.runtimes.local.egress_policy import table_of  # noqa: PLC0415  not for workers
     from leyden_workshop.devcluster.layout import ClusterLayout  # noqa: PLC0415  not for workers
 
-    for position, _, _ in os.walk(folder):
-        yield table_of(Path(position))
-        yield ClusterLayout(Path(position)).name
+    for path, _, _ in os.walk(folder):
+        yield table_of(Path(path))
+        yield ClusterLayout(Path(path)).name
 
 
 def _remove_tables(names: set[str]) -> None:
@@ -227,9 +227,9 @@ def _remove_tables(names: set[str]) -> None:
 
 
 def _remove_groups(names: set[str]) -> None:
-    for position, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
-        if Path(position).name in names:
-            for group, _, _ in os.walk(position, topdown=False):
+    for path, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
+        if Path(path).name in names:
+            for group, _, _ in os.walk(path, topdown=False):
                 with contextlib.suppress(OSError):
                     Path(group).rmdir()
 

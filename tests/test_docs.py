@@ -280,8 +280,8 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
         folder = named.endswith("/") and named[0] != "/" and page in FOR_DEVELOPERS
         if not (named.startswith(_TOP) or named.endswith(files) or folder):
             continue
-        positions = (ROOT, *SOURCES, page.parent)
-        exists = any((position / named).exists() for position in positions)
+        folders = (ROOT, *SOURCES, page.parent)
+        exists = any((each / named).exists() for each in folders)
         bare = "/" not in named[:-1]
         bare = bare and any(any(each.rglob(named)) for each in SOURCES)
         assert exists or bare, named

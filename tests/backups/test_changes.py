@@ -292,14 +292,14 @@ async def test_a_full_store_slows_nobody_and_is_told(
         assert await restored(case) == ["while it was full"]
 
 
-def moved(case: StoredHome, bucket: Bucket, position: str) -> StoredHome:
+def moved(case: StoredHome, bucket: Bucket, address: str) -> StoredHome:
     """Move the store into a bucket."""
     for path in case.files.rglob("*"):
         if path.is_file():
             name = f"leyden/{path.relative_to(case.files)}"
             bucket.objects[name] = path.read_bytes()
     more = {
-        "LEYDEN_BACKUP_STORE": position,
+        "LEYDEN_BACKUP_STORE": address,
         "LEYDEN_BACKUP_S3_KEY_ID": "harbour",
         "LEYDEN_BACKUP_S3_SECRET": "light",
     }
@@ -327,8 +327,8 @@ async def test_the_key_of_a_chain_that_begins_while_old_changes_are_deleted_stay
     case: StoredHome,
 ) -> None:
     bucket = Pruned("harbour")
-    async with serving(bucket) as position:
-        bucket.kept = moved(case, bucket, position)
+    async with serving(bucket) as address:
+        bucket.kept = moved(case, bucket, address)
         async with following(bucket.kept) as progress:
             await until(lambda: bool(progress and progress[-1].chain))
         assert bucket.pruned
@@ -378,8 +378,8 @@ async def test_a_store_that_hangs_slows_nobody_and_gets_everything_later(
     case: StoredHome,
 ) -> None:
     bucket = Hanging("harbour")
-    async with serving(bucket) as position:
-        hung = moved(case, bucket, position)
+    async with serving(bucket) as address:
+        hung = moved(case, bucket, address)
         async with (
             opened(hung.given) as platform,
             with_a_base(hung, platform) as progress,
@@ -389,7 +389,7 @@ async def test_a_store_that_hangs_slows_nobody_and_gets_everything_later(
                 await say(platform, f"{number}")
             bucket.goes_on.set()
             await sent(platform, progress)
-        key = replace(recovery.read(hung.key_file), store=position)
+        key = replace(recovery.read(hung.key_file), store=address)
         await restoring.restore(hung.settings("new"), hung.programs, key)
         async with opened(hung.settings("new")) as platform:
             assert await said(platform) == [f"{number}" for number in range(20)]
@@ -545,8 +545,8 @@ def test_amazons_own_example_is_signed_as_they_do() -> None:
 async def test_a_store_of_another_kind_keeps_no_changes(case: StoredHome) -> None:
     with pytest.raises(SetupError, match="keeps no changes between backups"):
         objects(replace(case.store.access, location="sftp:host:/backups"))
-    position = objects(replace(case.store.access, location="s3:s3.example.org/a/b/"))
-    assert position == S3(
+    found = objects(replace(case.store.access, location="s3:s3.example.org/a/b/"))
+    assert found == S3(
         url="https://s3.example.org/a", prefix="b/changes", key_id="", secret=""
     )
 

@@ -301,9 +301,9 @@ async def test_a_store_may_be_in_a_bucket_and_takes_no_strangers(
     case: StoredHome, programs: Programs
 ) -> None:
     bucket = Bucket(key_id="harbour")
-    async with serving(bucket) as position:
+    async with serving(bucket) as address:
         access = replace(
-            case.store.access, location=position, s3_key_id="harbour", s3_secret="lamp"
+            case.store.access, location=address, s3_key_id="harbour", s3_secret="lamp"
         )
         store = Store(restic=programs.restic, access=access)
         folder = case.folder / "content"

@@ -73,7 +73,7 @@ class Crashed(Exception):
 
 @dataclass
 class OrdersHarness:
-    """The shop, and the hands of everyone around it."""
+    """The channel services, and what everyone around them does."""
 
     database: Database
     sealer: Sealer

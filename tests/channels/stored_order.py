@@ -58,14 +58,12 @@ class StoredOrder:
             await tx.accounts.add(Organization(id=HARBOUR, name=HARBOUR, created=NOW))
             await tx.orders.add(order)
             work = await UnitOfWork.load(tx, [order.id], now=NOW)
-            for position, sats in balances.items():
-                source, target = (
-                    (position, "promo") if sats < 0 else ("promo", position)
-                )
+            for account, sats in balances.items():
+                source, target = (account, "promo") if sats < 0 else ("promo", account)
                 work.post(
                     [
                         Entry(
-                            key=f"before:{position}",
+                            key=f"before:{account}",
                             what=Reason.CORRECTION,
                             source=source,
                             target=target,

@@ -189,7 +189,7 @@ class DirectOrdering(Ordering):
         assert len(reserved) == self.model.reserved()
         for name, sale in self.model.direct().items():
             made = seller.opened_for(self.orders[name].id)
-            existing = [
+            states = [
                 "published"
                 if each.published
                 else "unpublished"
@@ -197,8 +197,8 @@ class DirectOrdering(Ordering):
                 else "frozen"
                 for each in made
             ]
-            assert existing == [sale.opening] * (sale.opening != "none"), name
-            assert sale.status != "filled" or existing == ["published"], name
+            assert states == [sale.opening] * (sale.opening != "none"), name
+            assert sale.status != "filled" or states == ["published"], name
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

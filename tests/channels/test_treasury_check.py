@@ -187,9 +187,8 @@ async def test_paid_orders_are_asked_about_first_when_there_are_too_many(
     channels: OrdersHarness,
 ) -> None:
     unpaid = await channels.create()
-    channels.payments.invoices.pop(
-        unpaid.payment_hash
-    )  # it would be counted as unknown
+    # It would be counted as unknown.
+    channels.payments.invoices.pop(unpaid.payment_hash)
     assert await compare(channels, limit=2)
     assert await last(channels) == TreasuryCheck(
         at=channels.now, orders=2, unknown=0, differences=0

@@ -1,9 +1,9 @@
 """A platform that is served over real sockets, with fakes for lnd, chain and auction.
 
-harbour = Harbour(folder, database)
-with harbour.open():
-    client = harbour.client()
-    harbour.do(harbour.fleet_harness.work)      # runs where the platform runs
+platform = ServedPlatform(folder, database)
+with platform.open():
+    client = platform.client()
+    platform.do(platform.fleet_harness.work)  # runs where the platform runs
 """
 
 import asyncio

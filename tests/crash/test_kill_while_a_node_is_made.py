@@ -81,19 +81,19 @@ def test_whatever_is_killed_the_node_is_made_once(
     folder: Path, calls: str, least: int, every: int
 ) -> None:
     for number in crash_points(every):
-        position = folder / str(number)
-        position.mkdir()
-        (position / "network").write_text(str(a_loopback_network()))
-        install_stand_in(position)
-        said = run_victim(position, kill_at=(calls, number))
-        running = lnds(position)
+        trial = folder / str(number)
+        trial.mkdir()
+        (trial / "network").write_text(str(a_loopback_network()))
+        install_stand_in(trial)
+        said = run_victim(trial, kill_at=(calls, number))
+        running = lnds(trial)
         assert len(running) <= 1
-        after = run_victim(position)
+        after = run_victim(trial)
         assert not after.killed
         assert after.of("created") == [f"{node_victim.KEY}N"]
-        (lnd,) = lnds(position)
+        (lnd,) = lnds(trial)
         assert running in ([], [lnd]), "an lnd that ran was found again"
-        (home,) = (position / "nodes").iterdir()
+        (home,) = (trial / "nodes").iterdir()
         held = processes.holder(home / "claim")
         assert held is not None
         assert held.pid == lnd

@@ -24,15 +24,15 @@ def run(path: Path, *, kill_at: tuple[str, int] | None = None) -> Said:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A node that was made once, and whose lnd has ended with this machine."""
-    position = tmp_path_factory.mktemp("made")
+    trial = tmp_path_factory.mktemp("made")
     for name in ("network", "network-there"):
-        (position / name).write_text(str(a_loopback_network()))
-    install_stand_in(position)
-    assert not run_victim(position).killed
-    for claim in position.glob("nodes/*/claim"):
+        (trial / name).write_text(str(a_loopback_network()))
+    install_stand_in(trial)
+    assert not run_victim(trial).killed
+    for claim in trial.glob("nodes/*/claim"):
         if (lnd := processes.holder(claim)) is not None:
             processes.signal(lnd, signal.SIGKILL)
-    return position
+    return trial
 
 
 @some_or_all
@@ -53,18 +53,18 @@ def test_whatever_is_killed_one_side_has_the_node(
     every: int,
 ) -> None:
     for number in crash_points(every):
-        position = folder / str(number)
-        shutil.copytree(made, position, symlinks=True)
-        said = run(position, kill_at=(calls, number))
-        assert len(lnds(position)) <= 1
-        startable = [*position.glob("nodes/*N"), *position.glob("there/*N")]
+        trial = folder / str(number)
+        shutil.copytree(made, trial, symlinks=True)
+        said = run(trial, kill_at=(calls, number))
+        assert len(lnds(trial)) <= 1
+        startable = [*trial.glob("nodes/*N"), *trial.glob("there/*N")]
         assert len(startable) <= 1, "nobody could start two"
-        after = run(position)
+        after = run(trial)
         assert not after.killed
         assert after.of("failed") in ([], [""])
-        (lnd,) = lnds(position)
-        (home,) = (position / "there").iterdir()
-        assert list((position / "nodes").iterdir()) == []
+        (lnd,) = lnds(trial)
+        (home,) = (trial / "there").iterdir()
+        assert list((trial / "nodes").iterdir()) == []
         assert home.name == move_victim.NODE_ID
         held = processes.holder(home / "claim")
         assert held is not None

@@ -124,7 +124,7 @@ async def check_books(url: str, folder: Path) -> None:
         else OrderStatus.CREATED
         for number in range(ORDERS)
     }
-    held = sum(sats for position, sats in sums.items() if position.startswith("held:"))
+    held = sum(sats for account, sats in sums.items() if account.startswith("held:"))
     assert held == PRICE * list(statuses.values()).count(OrderStatus.CREATED)
     come_in = -sums[ledger.RECEIVED] + COUPONS * WORTH
     assert sums.get(ledger.credit(TEAM), 0) == come_in - held

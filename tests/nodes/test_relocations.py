@@ -195,9 +195,9 @@ class SleepsBeforeDelete(Wrapped):
 async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
     shores: Shores,
 ) -> None:
-    node, here, existing = await running(shores), *shores.sides.values()
+    node, here, target = await running(shores), *shores.sides.values()
     sleeper = SleepsBeforeDelete(here)
-    shores.serve({LOCAL: sleeper, KUBERNETES: existing})
+    shores.serve({LOCAL: sleeper, KUBERNETES: target})
     await shores.move(node)
     late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
     await sleeper.asleep.wait()
@@ -205,7 +205,7 @@ async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
     await shores.end(node)
     await shores.move(node, LOCAL)
     await shores.end(node)
-    existing.fails = "no machine has room"
+    target.fails = "no machine has room"
     await shores.move(node)
     await shores.fleet_harness.later(seconds=1)
     assert (await shores.found(node)).step is RelocationStep.COPYING
@@ -213,7 +213,7 @@ async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
     with pytest.raises(Stale):
         await late
     assert here.sealed, "it is all there is of the node"
-    existing.fails = ""
+    target.fails = ""
     assert (await shores.end(node)).runtime is KUBERNETES
     await shores.check(node)
 
@@ -235,16 +235,16 @@ async def test_a_node_that_was_sealed_by_who_slept_is_kept_and_can_be_moved(
     shores: Shores,
 ) -> None:
     """It was returned meanwhile, and does not start until an operator helps."""
-    node, here, existing = await running(shores), *shores.sides.values()
+    node, here, target = await running(shores), *shores.sides.values()
     slow = SleepsBeforeSeal(here)
-    shores.serve({LOCAL: slow, KUBERNETES: existing})
+    shores.serve({LOCAL: slow, KUBERNETES: target})
     await shores.move(node)
     late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
     await slow.asleep.wait()
-    existing.fails = "no machine has room"
+    target.fails = "no machine has room"
     shores.serve(shores.sides)
     assert (await shores.end(node)).runtime is LOCAL
-    existing.fails = ""
+    target.fails = ""
     slow.awake.set()
     with pytest.raises(Stale):
         await late

@@ -44,7 +44,7 @@ def forms(secret: bytes) -> Iterator[tuple[str, bytes]]:
 @asynccontextmanager
 async def overhearing(base_url: str) -> AsyncIterator[Overheard]:
     """Stand between whoever calls and the platform."""
-    position = urlsplit(base_url)
+    platform = urlsplit(base_url)
     heard = Overheard()
     writers: list[asyncio.StreamWriter] = []
 
@@ -63,7 +63,7 @@ async def overhearing(base_url: str) -> AsyncIterator[Overheard]:
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         far_reader, far_writer = await asyncio.open_connection(
-            position.hostname, position.port
+            platform.hostname, platform.port
         )
         writers.extend((writer, far_writer))
         heard.said += b"\n"  # no secret spans two connections

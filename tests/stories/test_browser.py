@@ -298,10 +298,10 @@ async def nothing_was_told(
     api = platform.facts["base_url"].removeprefix("http://")
     doors = f"127.0.0.1:{platform.facts['gateway']['rest_port']}"
     answer = b"".join(
-        said for position, said in sent.items() if position.startswith(api)
+        said for receiver, said in sent.items() if receiver.startswith(api)
     )
     node = b"".join(
-        said for position, said in sent.items() if position == f"{doors} SSL"
+        said for receiver, said in sent.items() if receiver == f"{doors} SSL"
     )
     assert b"/wallet/backups" in answer, "the log holds what the platform was told"
     for secret in secrets:
@@ -310,7 +310,7 @@ async def nothing_was_told(
             assert form.decode("latin-1") not in " ".join(urls)
     for secret in secrets[:2]:
         assert any(form in node for form in windows.forms(secret)), "and the node"
-    assert {position.rpartition(" ")[0] for position in sent} <= {api, doors}, (
+    assert {receiver.rpartition(" ")[0] for receiver in sent} <= {api, doors}, (
         "nobody else"
     )
     for file in (folder / "profile").rglob("*"):

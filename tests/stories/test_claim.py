@@ -107,10 +107,10 @@ class Claimant:
         return found
 
     async def poold_is_gone(self, order_id: str) -> None:
-        position = claim_file(self.claim_folder(order_id).folder)
+        path = claim_file(self.claim_folder(order_id).folder)
 
         async def gone() -> bool:
-            return processes.holder(position) is None
+            return processes.holder(path) is None
 
         await self.town.until("poold has ended", gone)
 
@@ -178,12 +178,12 @@ async def refuses_what_poold_never_calls(claimant: Claimant, order_id: str) -> N
     """Whoever has poold's macaroon can neither pay nor send, open, close or bake."""
     running = processes.holder(claim_file(claimant.claim_folder(order_id).folder))
     assert running is not None
-    (position,) = (
+    (path,) = (
         word.partition("=")[2]
         for word in processes.command_line(running)
         if word.startswith("--lnd.macaroonpath=")
     )
-    macaroon = Path(position).read_bytes().hex()
+    macaroon = Path(path).read_bytes().hex()
     (expires,) = macaroons.parse(macaroon).caveats
     assert expires.startswith("time-before ")
     assert await claimant.call("GET", "/v1/getinfo", macaroon=macaroon)

@@ -384,7 +384,7 @@ async def test_a_reorganisation_that_takes_the_payment_away_is_owed_to_us(
     spent = await rails.world.send_replaceably(order.onchain_address, PRICE)
     await rails.world.mine(1)
     await rails.until(order, OrderStatus.CREATED)
-    home = rails.world.harbour.home
+    home = rails.world.harness.home
     async with opened(access.load(home).lnds["treasury"]) as wallet:
         elsewhere = await wallet.address()
     await rails.world.undo(1)
@@ -402,11 +402,11 @@ async def test_a_treasury_that_is_killed_while_it_is_paid_takes_it_afterwards(
     rails.market.away = True
     await rails.world.pay(request_of(order))
     await rails.until(order, OrderStatus.CREATING)
-    await rails.world.harbour.treasury_killed()
+    await rails.world.harness.treasury_killed()
     rails.market.away = False
     await asyncio.sleep(0.5)  # long enough to find that nobody is there
     assert (await rails.get(order)).status is OrderStatus.CREATING
-    await rails.world.harbour.treasury_back()
+    await rails.world.harness.treasury_back()
     await rails.until(order, OrderStatus.CREATED)
     assert not await rails.world.is_kept(request_of(order))
 

@@ -113,9 +113,8 @@ async def select_unbooked(
         ids = [order.id for order in paid_to.values()]
         stored = {each.outpoint: each for each in await reader.outputs.of_orders(ids)}
     selected: list[tuple[str, PaymentUpdate]] = []
-    selected_keys: set[str] = (
-        set()
-    )  # its second update is not compared with what is stored
+    # The second update of a payment is not compared with what is stored.
+    selected_keys: set[str] = set()
     for update in updates:
         if isinstance(update, Invoice):
             if found := invoiced.get(update.payment_hash):

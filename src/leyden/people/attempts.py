@@ -11,9 +11,7 @@ from leyden.errors import TooMany
 
 _FAILURES = "sign-in failures"
 TOGETHER = timedelta(minutes=15)  # failures within it add up
-COUNTED_FOR = timedelta(
-    hours=1
-)  # requests for links and emails are counted for so long
+COUNTED_FOR = timedelta(hours=1)  # requests for links and emails
 # One address may hide many people, and one person be tried from many addresses.
 _PER_ADDRESS = 3
 _PER_PERSON = 10

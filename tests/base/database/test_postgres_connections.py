@@ -22,7 +22,7 @@ class Router:
     """Passes on what is sent to PostgreSQL, until it forgets the connections."""
 
     def __init__(self, postgres_url: str) -> None:
-        self._there = parse_qs(urlsplit(postgres_url).query)["host"][0]
+        self._folder = parse_qs(urlsplit(postgres_url).query)["host"][0]
         self._forgotten: set[asyncio.StreamWriter] = set()
         self._callers: set[asyncio.StreamWriter] = set()
         self._passing: set[asyncio.Task[None]] = set()
@@ -52,7 +52,7 @@ class Router:
     async def _pass_on(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        path = str(Path(self._there) / ".s.PGSQL.5432")
+        path = str(Path(self._folder) / ".s.PGSQL.5432")
         far_reader, far_writer = await asyncio.open_unix_connection(path)
         self._callers.add(writer)
         for task in (

@@ -89,13 +89,13 @@ class SimulatedWorld:
 class PoolWorld:
     """A real auction, and a provider's poold that we buy through."""
 
-    bazaar: ManualAuction
+    auction: ManualAuction
     book: Pages = field(default_factory=Pages)
     market: PoolMarket = field(init=False)
     _opened: list[Poold] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._connect(reached(self.bazaar, "provider"))
+        self._connect(reached(self.auction, "provider"))
 
     def _connect(self, to: PooldAccess) -> None:
         self.market = self._market(to)
@@ -108,13 +108,13 @@ class PoolWorld:
         )
 
     def beside(self) -> Market:
-        return self._market(reached(self.bazaar, "provider"))
+        return self._market(reached(self.auction, "provider"))
 
     async def opens(self) -> None:
-        await self.bazaar.is_open()
+        await self.auction.is_open()
 
     async def register(self, text: str) -> None:
-        await self.bazaar.register(text)
+        await self.auction.register(text)
 
     async def match(self, text: str) -> None:
         """Let the auction match until the ticket is over.
@@ -127,23 +127,23 @@ class PoolWorld:
             progress = (await self.market.progress([ref])).get(ref)
             if progress is None or progress.state is not TicketState.SUBMITTED:
                 return progress is not None and progress.state is TicketState.FILLED
-            await trading.tick(self.bazaar.home)
+            await trading.tick(self.auction.home)
             return False
 
-        await self.bazaar.until("the ticket is matched", over)
+        await self.auction.until("the ticket is matched", over)
 
     async def start_again(self) -> None:
         await self.close()
-        self._connect(reached(self.bazaar, "provider"))
+        self._connect(reached(self.auction, "provider"))
 
     async def leave(self) -> None:
-        existing = reached(self.bazaar, "provider")
+        provider = reached(self.auction, "provider")
         await self.close()
         self._connect(
             PooldAccess(
                 host="127.0.0.1:1",
-                certificate=existing.certificate,
-                macaroon=existing.macaroon,
+                certificate=provider.certificate,
+                macaroon=provider.macaroon,
             )
         )
 
@@ -156,7 +156,7 @@ class PoolWorld:
 
 
 def reached(auction: ManualAuction, name: str) -> PooldAccess:
-    """Return how a poold of the bazaar is reached."""
+    """Return how a poold of the auction is reached."""
     pool = access.load(auction.home).pools[name]
     return PooldAccess(
         host=pool.grpc,

@@ -179,14 +179,14 @@ class FakeWorld:
 class LndWorld:
     """A real lnd that sells to another: the customer's, to the treasury's."""
 
-    harbour: TreasuryHarness
+    harness: TreasuryHarness
     peer: str = ""
     seller: LndSeller = field(init=False)
 
     async def open(self) -> "LndWorld":
-        await bake(self.harbour.customer, self.harbour.home)
-        self.owner = Treasury(owners_access(self.harbour.customer))
-        self._peers = Treasury(self.harbour.treasury_access())
+        await bake(self.harness.customer, self.harness.home)
+        self.owner = Treasury(owners_access(self.harness.customer))
+        self._peers = Treasury(self.harness.treasury_access())
         self.peer = (await self._peers.call("GET", "/v1/getinfo"))["identity_pubkey"]
         self.seller = LndSeller(self.as_seller())
         await self.mine()
@@ -194,16 +194,16 @@ class LndWorld:
 
     def as_seller(self) -> LndAccess:
         """Return the seller as the platform reaches it: by its own macaroon."""
-        reached = owners_access(self.harbour.customer)
-        return replace(reached, macaroon=macaroon(self.harbour.home))
+        reached = owners_access(self.harness.customer)
+        return replace(reached, macaroon=macaroon(self.harness.home))
 
     @property
     def at(self) -> str:
-        return access.load(self.harbour.home).lnds["treasury"].peer
+        return access.load(self.harness.home).lnds["treasury"].peer
 
     async def fill(self, sats: int) -> Coin:
         address = await self.seller.address()
-        await actions.fund(self.harbour.home, address, sats, confirmations=1)
+        await actions.fund(self.harness.home, address, sats, confirmations=1)
         return await coin_of(self.seller, sats)
 
     async def refuse(self) -> None:
@@ -226,25 +226,25 @@ class LndWorld:
             await self._peers.call("DELETE", f"/v1/peers/{key}")
 
     async def mine(self) -> None:
-        await actions.mine(self.harbour.home, 6)
-        await synced(self.owner, self.harbour.home)
-        await synced(self._peers, self.harbour.home)
+        await actions.mine(self.harness.home, 6)
+        await synced(self.owner, self.harness.home)
+        await synced(self._peers, self.harness.home)
 
     async def mine_nothing(self, blocks: int) -> None:
-        async with connected(access.load(self.harbour.home).btcd) as chain:
+        async with connected(access.load(self.harness.home).btcd) as chain:
             await mine_nothing(chain, blocks)
-        await synced(self.owner, self.harbour.home)
+        await synced(self.owner, self.harness.home)
 
     async def unmine(self, depth: int) -> None:
-        async with connected(access.load(self.harbour.home).btcd) as chain:
+        async with connected(access.load(self.harness.home).btcd) as chain:
             await unmine(chain, depth)
-        await synced(self.owner, self.harbour.home)
+        await synced(self.owner, self.harness.home)
 
     async def sign_rival(self, coin: Coin) -> None:
         self._rival = await rival_of(self.owner, coin, sat_per_vb=100)
 
     async def publish_rival(self) -> None:
-        async with connected(access.load(self.harbour.home).btcd) as chain:
+        async with connected(access.load(self.harness.home).btcd) as chain:
             await chain.call("sendrawtransaction", self._rival)
 
     async def abandon(self, channel_point: str) -> None:
@@ -265,12 +265,12 @@ class LndWorld:
         )
 
     async def reorganise(self, depth: int) -> None:
-        async with connected(access.load(self.harbour.home).btcd) as chain:
+        async with connected(access.load(self.harness.home).btcd) as chain:
             first = await chain.call("getblockhash", await chain.height() - depth + 1)
             await chain.call("invalidateblock", first)
             await chain.mine(depth + 1)
-        await synced(self.owner, self.harbour.home)
-        await synced(self._peers, self.harbour.home)
+        await synced(self.owner, self.harness.home)
+        await synced(self._peers, self.harness.home)
 
     async def give_up(self, wanted: WantedOpening) -> None:
         asking = asyncio.create_task(self.seller.open(wanted))

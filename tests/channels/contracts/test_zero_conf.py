@@ -49,7 +49,7 @@ async def accepting(
     world: LndWorld, *, first: Callable[[], Awaitable[None]] = nothing
 ) -> AsyncIterator[None]:
     """Let the peer take channels of the seller, after something else was done."""
-    reached = world.harbour.treasury_access()
+    reached = world.harness.treasury_access()
     key = (await world.seller.wallet()).pubkey
     tls = trusting(reached.certificate.read_text())
     address = TlsAddress(reached.host, reached.port, reached.host)
@@ -141,7 +141,7 @@ async def test_open_and_not_published_is_not_published(world: LndWorld) -> None:
     raw = await conflicting(world, coin)
 
     async def spend() -> None:
-        async with connected(access.load(world.harbour.home).btcd) as chain:
+        async with connected(access.load(world.harness.home).btcd) as chain:
             await chain.call("sendrawtransaction", raw)
         await asyncio.sleep(1)
 

@@ -224,7 +224,7 @@ class Spent:
 class LndWorld:
     """A real treasury, for the length of a test."""
 
-    harbour: TreasuryHarness
+    harness: TreasuryHarness
     payments: LndPayments = field(init=False)
     _paying: dict[str, asyncio.Task[dict[str, Any]]] = field(default_factory=dict)
 
@@ -232,9 +232,9 @@ class LndWorld:
         def preimage(order_id: str, sats: Sats) -> bytes:
             return hashlib.sha256(f"a secret {order_id} {sats}".encode()).digest()
 
-        self.payments = LndPayments(self.harbour.platform_access(), preimage=preimage)
-        self._customer = Treasury(owners_access(self.harbour.customer))
-        self._treasury = Treasury(self.harbour.treasury_access())
+        self.payments = LndPayments(self.harness.platform_access(), preimage=preimage)
+        self._customer = Treasury(owners_access(self.harness.customer))
+        self._treasury = Treasury(self.harness.treasury_access())
 
     async def customers_identity(self) -> str:
         """Return the key of another lnd."""
@@ -316,12 +316,12 @@ class LndWorld:
         return str(answer["status"]) == "FAILED"
 
     async def send(self, address: str, sats: int) -> None:
-        await actions.fund(self.harbour.home, address, sats, confirmations=0)
+        await actions.fund(self.harness.home, address, sats, confirmations=0)
         await asyncio.sleep(0)
 
     async def send_replaceably(self, address: str, sats: int) -> Spent:
         """Send coins in a transaction that another may still replace."""
-        key = MiningKey.load_or_create(access.folder(self.harbour.home) / "mining.key")
+        key = MiningKey.load_or_create(access.folder(self.harness.home) / "mining.key")
         async with self._chain() as chain:
             script = output_script(CHAIN, address)
             coins = await faucet._coins(
@@ -352,7 +352,7 @@ class LndWorld:
     async def mine(self, blocks: int) -> None:
         async with self._chain() as chain:
             await chain.mine(blocks)
-        await synced(self._treasury, self.harbour.home)
+        await synced(self._treasury, self.harness.home)
 
     async def mine_to(self, address: str, sats: int) -> None:
         async with self._chain() as chain:
@@ -361,7 +361,7 @@ class LndWorld:
             block = block_after(before, ScriptOutput(sats, script))
             await chain.call("submitblock", block.hex())
             assert (await chain.height()) == before["height"] + 1
-        await synced(self._treasury, self.harbour.home)
+        await synced(self._treasury, self.harness.home)
 
     async def reorganise(self, depth: int) -> None:
         await self.undo(depth)
@@ -370,12 +370,12 @@ class LndWorld:
     async def unmine(self, depth: int) -> None:
         async with self._chain() as chain:
             await rivals.unmine(chain, depth)
-        await synced(self._treasury, self.harbour.home)
+        await synced(self._treasury, self.harness.home)
 
     async def mine_nothing(self, blocks: int) -> None:
         async with self._chain() as chain:
             await rivals.mine_nothing(chain, blocks)
-        await synced(self._treasury, self.harbour.home)
+        await synced(self._treasury, self.harness.home)
 
     async def leave(self) -> None:
         await self.payments.close()
@@ -383,15 +383,15 @@ class LndWorld:
             LndAccess(
                 host="127.0.0.1",
                 port=1,
-                certificate=self.harbour.treasury_access().certificate,
-                macaroon=self.harbour.treasury_access().macaroon,
+                certificate=self.harness.treasury_access().certificate,
+                macaroon=self.harness.treasury_access().macaroon,
             ),
             preimage=lambda *_: b"",
         )
 
     @contextlib.asynccontextmanager
     async def _chain(self) -> AsyncIterator[BtcdChain]:
-        async with connected(access.load(self.harbour.home).btcd) as chain:
+        async with connected(access.load(self.harness.home).btcd) as chain:
             yield chain
 
     async def close(self) -> None:

@@ -221,10 +221,8 @@ class RealRuntimeCase(LocalRuntimeCase):
 
     async def ask_to_stop(self, node: Node) -> None:
         await self.make_wallet(node)
-        ready = {
-            LndState.RPC_ACTIVE,
-            LndState.SERVER_ACTIVE,
-        }  # one follows the other at once
+        # The one follows the other at once.
+        ready = {LndState.RPC_ACTIVE, LndState.SERVER_ACTIVE}
         await until(lambda: self.observations[-1].state in ready)
         await super().ask_to_stop(node)
 

@@ -32,20 +32,20 @@ _KNOWN = Start(number=1, copy="")
 class Shore:
     """A side, and the runtime that starts the nodes there."""
 
-    hands: RuntimeCase
+    runtime_case: RuntimeCase
     side: MoveEndpoint
 
     async def started(self, node: Node, last: Start) -> Node:
         """Start the node where it was started `last`."""
-        return await start_again(self.hands, node, last)
+        return await start_again(self.runtime_case, node, last)
 
     async def seal(self, node: Node) -> None:
-        await self.side.seal(node, self.hands.launch_spec(node))
+        await self.side.seal(node, self.runtime_case.launch_spec(node))
 
     async def receive(self, node: Node, origin: "Shore") -> str:
         """Store a copy, and return its name."""
         archive, sealed = origin.side.read(node), await origin.side.content(node)
-        spec = self.hands.launch_spec(node)
+        spec = self.runtime_case.launch_spec(node)
         return await self.side.write(node, spec, archive, sealed)
 
     async def clean(self, node: Node) -> None:
@@ -75,14 +75,14 @@ async def shores(
     both = _local(memory_path / "here", lnd), _local(memory_path / "there", lnd)
     yield both
     for each in both:
-        assert isinstance(each.hands, LocalRuntimeCase)
-        await each.hands.close()
+        assert isinstance(each.runtime_case, LocalRuntimeCase)
+        await each.runtime_case.close()
 
 
 @pytest.fixture
 async def node(shores: tuple[Shore, Shore]) -> Node:
     """Return a node that runs here, with a wallet."""
-    return await start_with_wallet(shores[0].hands, a_node())
+    return await start_with_wallet(shores[0].runtime_case, a_node())
 
 
 def never_started(node: Node) -> Node:
@@ -96,7 +96,7 @@ async def test_sealed_data_has_no_lnd_and_cannot_be_started(
     for _ in range(2):
         await here.seal(node)
     await until(
-        lambda: [each.alive for each in here.hands.observations][-1:] == [False]
+        lambda: [each.alive for each in here.runtime_case.observations][-1:] == [False]
     )
     with pytest.raises(CannotStart):
         await here.started(node, _KNOWN)
@@ -108,17 +108,17 @@ async def test_sealed_data_has_no_lnd_and_cannot_be_started(
 async def test_a_copy_is_equal_and_is_started_once_it_is_settled(
     shores: tuple[Shore, Shore], node: Node
 ) -> None:
-    here, existing = shores
+    here, target = shores
     await here.seal(node)
-    await existing.receive(node, here)
-    copy = await existing.receive(node, here)
+    await target.receive(node, here)
+    copy = await target.receive(node, here)
     with pytest.raises(CannotStart):
-        await existing.started(node, _KNOWN)
+        await target.started(node, _KNOWN)
     for _ in range(2):
-        settled = await existing.side.settle(node, copy, _KNOWN)
+        settled = await target.side.settle(node, copy, _KNOWN)
         assert settled.number > _KNOWN.number
-    assert await existing.side.leftovers(node) == []
-    assert (await existing.started(node, settled)).process
+    assert await target.side.leftovers(node) == []
+    assert (await target.started(node, settled)).process
     await here.clean(node)
     await here.side.unseal(node)
     with pytest.raises(CannotStart):
@@ -128,40 +128,42 @@ async def test_a_copy_is_equal_and_is_started_once_it_is_settled(
 async def test_a_late_copy_replaces_nothing_that_was_settled(
     shores: tuple[Shore, Shore], node: Node
 ) -> None:
-    here, existing = shores
+    here, target = shores
     await here.seal(node)
-    copy = await existing.receive(node, here)
-    await existing.side.settle(node, copy, _KNOWN)
-    await existing.receive(node, here)  # from a process that was suspended
-    settled = await existing.side.settle(node, copy, _KNOWN)
-    assert (await existing.started(node, settled)).process
+    copy = await target.receive(node, here)
+    await target.side.settle(node, copy, _KNOWN)
+    await target.receive(node, here)  # from a process that was suspended
+    settled = await target.side.settle(node, copy, _KNOWN)
+    assert (await target.started(node, settled)).process
 
 
 async def test_a_node_that_is_there_is_not_overwritten(
     shores: tuple[Shore, Shore], node: Node
 ) -> None:
-    here, existing = shores
-    await existing.hands.runtime.stop(await start(existing.hands, never_started(node)))
+    here, target = shores
+    await target.runtime_case.runtime.stop(
+        await start(target.runtime_case, never_started(node))
+    )
     await here.seal(node)
-    copy = await existing.receive(node, here)
+    copy = await target.receive(node, here)
     with pytest.raises(SetupError, match="is not the copy that arrived"):
-        await existing.side.settle(node, copy, NEVER)
+        await target.side.settle(node, copy, NEVER)
 
 
 async def test_only_leftovers_that_were_found_are_deleted(
     shores: tuple[Shore, Shore], node: Node
 ) -> None:
-    here, existing = shores
+    here, target = shores
     await here.seal(node)
-    await existing.receive(node, here)
-    found = await here.side.leftovers(node), await existing.side.leftovers(node)
+    await target.receive(node, here)
+    found = await here.side.leftovers(node), await target.side.leftovers(node)
     await here.clean(node)  # another worker, meanwhile
-    await existing.clean(node)
-    await here.seal(await start(here.hands, never_started(node)))
-    copy = await existing.receive(node, here)
-    for side, names in zip((here.side, existing.side), found, strict=True):
+    await target.clean(node)
+    await here.seal(await start(here.runtime_case, never_started(node)))
+    copy = await target.receive(node, here)
+    for side, names in zip((here.side, target.side), found, strict=True):
         await side.delete(node, names)
-    assert (await existing.side.settle(node, copy, _KNOWN)).number > _KNOWN.number
+    assert (await target.side.settle(node, copy, _KNOWN)).number > _KNOWN.number
     await here.side.unseal(node)
     assert (await here.started(never_started(node), _KNOWN)).process
 
@@ -170,6 +172,6 @@ async def test_leftovers_are_not_the_data_that_lnd_is_started_with(
     shores: tuple[Shore, Shore], node: Node
 ) -> None:
     here, _ = shores
-    await here.hands.runtime.stop(node)
+    await here.runtime_case.runtime.stop(node)
     await here.clean(node)
     assert (await here.started(node, _KNOWN)).process

@@ -26,7 +26,7 @@ class Case(Struct, frozen=True):
     """A reader, and hands on the lnds that it reads of."""
 
     homes: NodeFiles
-    hands: RuntimeCase
+    runtime_case: RuntimeCase
 
     async def has_said(self, node: Node, words: str) -> list[str]:
         async with asyncio.timeout(30):
@@ -47,15 +47,15 @@ async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 
 
 async def test_the_last_lines_are_told_and_no_more(case: Case) -> None:
-    node = await start(case.hands, a_node())
+    node = await start(case.runtime_case, a_node())
     lines = await case.has_said(node, WORDS)
     assert (await case.homes.log(node, 1)) == lines[-1:]
 
 
 async def test_what_was_said_is_there_after_a_crash(case: Case) -> None:
-    node = await start(case.hands, a_node())
+    node = await start(case.runtime_case, a_node())
     await case.has_said(node, WORDS)
-    await case.hands.crash(node)
+    await case.runtime_case.crash(node)
     assert await case.has_said(node, WORDS)
 
 
@@ -74,7 +74,7 @@ async def test_of_a_node_that_is_not_here_there_is_nothing(case: Case) -> None:
 
 async def test_usage_of_a_node_that_runs_is_known_or_said_not_to_be(case: Case) -> None:
     """The cluster of these tests has no metrics-server."""
-    node = await start(case.hands, a_node())
+    node = await start(case.runtime_case, a_node())
     usage = (await case.homes.usages([node]))[node.id]
     if isinstance(case.homes, KubernetesNodeFiles):
         assert usage == Usage()

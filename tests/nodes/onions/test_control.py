@@ -65,8 +65,8 @@ async def listening(answer: Answering) -> AsyncIterator[str]:
             if not said.endswith(b"\n"):
                 break
 
-    async with serving(serve) as position:
-        yield position
+    async with serving(serve) as address:
+        yield address
 
 
 def saying(*answers: bytes) -> Answering:
@@ -85,17 +85,17 @@ async def closed() -> AsyncIterator[None]:
         _opened.pop().close()
 
 
-def tor_at(position: str, **given: Any) -> TorControl:
-    _opened.append(TorControl(ControlPort(address=position, **given)))
+def tor_at(address: str, **given: Any) -> TorControl:
+    _opened.append(TorControl(ControlPort(address=address, **given)))
     return _opened[-1]
 
 
 async def refusal(answer: Answering, **given: object) -> str:
     """Return what is said of a control port that answers so, to `look`."""
-    async with listening(answer) as position:
+    async with listening(answer) as address:
         given = {"password": "low tide", **given}
         with pytest.raises(TorAway) as refused:
-            await tor_at(position, **given).status()
+            await tor_at(address, **given).status()
     assert "low tide" not in refused.value.message
     assert len(refused.value.message) < 300
     return refused.value.message
@@ -136,9 +136,9 @@ async def test_who_says_nothing_is_not_waited_for() -> None:
     async def serve(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()
 
-    async with serving(serve) as position:
+    async with serving(serve) as address:
         with pytest.raises(TorAway, match="does not respond in time"):
-            await tor_at(position=position, deadline_s=0.05).status()
+            await tor_at(address=address, deadline_s=0.05).status()
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ async def test_a_thousand_services_are_read() -> None:
         b"250+onions/detached=\r\n" + data + b"\r\n.\r\n" + OK,
         b"250-status/circuit-established=1\r\n" + OK,
     )
-    async with listening(saying(OPEN, OK, *answers)) as position:
-        standing = await tor_at(position=position).status()
+    async with listening(saying(OPEN, OK, *answers)) as address:
+        standing = await tor_at(address=address).status()
     assert standing.hosts == set(hosts)
     assert standing.connected
 
@@ -184,18 +184,18 @@ async def test_a_thousand_services_are_read() -> None:
 )
 async def test_what_tor_says_to_a_key_is_not_said_on(said: bytes) -> None:
     """It has the key, and may say it back: none of its words is in the error."""
-    async with listening(saying(OPEN, OK, said)) as position:
+    async with listening(saying(OPEN, OK, said)) as address:
         with pytest.raises(TorAway) as refused:
-            await tor_at(position=position).add(ONION)
+            await tor_at(address=address).add(ONION)
     assert KEY[:12] not in refused.value.message
 
 
 async def test_a_service_that_tor_calls_otherwise_is_not_ours() -> None:
     other = Onion(seed=b"9" * 32, to="").host.removesuffix(".onion")
     said = f"250-ServiceID={other}\r\n250 OK\r\n".encode()
-    async with listening(saying(OPEN, OK, said)) as position:
+    async with listening(saying(OPEN, OK, said)) as address:
         with pytest.raises(TorAway, match="another onion service than it was told"):
-            await tor_at(position=position).add(ONION)
+            await tor_at(address=address).add(ONION)
 
 
 async def test_a_password_that_is_said_back_is_not_said_on() -> None:
@@ -207,14 +207,14 @@ async def test_a_password_that_is_said_back_is_not_said_on() -> None:
 async def test_whoever_knows_the_password_is_let_in(tmp_path: Path) -> None:
     option = ("HashedControlPassword", tors.hashed(tors.PASSWORD))
     async with tors.running(tmp_path, *option) as real:
-        standing = await tor_at(position=real.place, password=tors.PASSWORD).status()
+        standing = await tor_at(address=real.place, password=tors.PASSWORD).status()
         assert standing.hosts == set()
         with pytest.raises(TorAway, match="tor_password: Tor says that this is not"):
-            await tor_at(position=real.place, password="high tide").status()
+            await tor_at(address=real.place, password="high tide").status()
         with pytest.raises(TorAway, match="tor_password: must be set"):
-            await tor_at(position=real.place).status()
+            await tor_at(address=real.place).status()
         with pytest.raises(TorAway, match="tor_password: must be set"):
-            await tor_at(position=real.place, cookie_file=real.cookie).status()
+            await tor_at(address=real.place, cookie_file=real.cookie).status()
 
 
 async def test_whoever_has_the_cookie_is_let_in(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ async def test_whoever_has_the_cookie_is_let_in(tmp_path: Path) -> None:
     stale.write_bytes(b"x" * 32)
     short.write_bytes(b"x" * 31)
     async with tors.running(tmp_path) as real:
-        tor = tor_at(position=real.place, cookie_file=real.cookie)
+        tor = tor_at(address=real.place, cookie_file=real.cookie)
         assert (await tor.status()).hosts == set()
         for file, wrong in (
             (stale, "is not the cookie of this Tor"),
@@ -232,9 +232,9 @@ async def test_whoever_has_the_cookie_is_let_in(tmp_path: Path) -> None:
             (Path("/dev/zero"), "has no cookie in it"),
         ):
             with pytest.raises(TorAway, match=f"tor_cookie_file: {file} {wrong}"):
-                await tor_at(position=real.place, cookie_file=file).status()
+                await tor_at(address=real.place, cookie_file=file).status()
         with pytest.raises(TorAway, match="tor_cookie_file: must be set"):
-            await tor_at(position=real.place).status()
+            await tor_at(address=real.place).status()
 
 
 async def test_a_unix_socket_is_a_place_too(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ async def test_a_unix_socket_is_a_place_too(tmp_path: Path) -> None:
     socket.parent.mkdir(mode=0o700)
     options = ("ControlSocket", str(socket), "CookieAuthentication", "1")
     async with tors.running(tmp_path, *options) as real:
-        tor = tor_at(position=f"unix:{socket}", cookie_file=real.cookie)
+        tor = tor_at(address=f"unix:{socket}", cookie_file=real.cookie)
         await tor.add(ONION)
         assert (await tor.status()).hosts == {ONION.host}
     with pytest.raises(TorAway, match=f"tor_control: unix:{socket}: nothing listens"):

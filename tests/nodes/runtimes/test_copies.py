@@ -105,16 +105,16 @@ class Moving:
     """A node that has run here, and the side it is moved from."""
 
     def __init__(self, case: LocalRuntimeCase) -> None:
-        self.hands = case
+        self.runtime_case = case
         self.side = LocalMoveEndpoint(case.layout, grace_s=10)
         self.node = a_node()
 
     async def wallet(self) -> None:
         """Start the node, and leave it running with a wallet."""
-        self.node = await start_with_wallet(self.hands, self.node)
+        self.node = await start_with_wallet(self.runtime_case, self.node)
 
     async def start(self, last: Start = NEVER) -> Node:
-        return await start_again(self.hands, self.node, last)
+        return await start_again(self.runtime_case, self.node, last)
 
 
 @pytest.fixture
@@ -128,11 +128,13 @@ async def test_what_is_sealed_has_no_lnd_and_is_started_by_nobody(
     moving: Moving,
 ) -> None:
     await moving.wallet()
-    spec = moving.hands.launch_spec(moving.node)
+    spec = moving.runtime_case.launch_spec(moving.node)
     for _ in range(2):
         await moving.side.seal(moving.node, spec)
     await until(
-        lambda: [each.alive for each in moving.hands.observations][-1:] == [False]
+        lambda: (
+            [each.alive for each in moving.runtime_case.observations][-1:] == [False]
+        )
     )
     with pytest.raises(CannotStart, match="has a wallet, and"):
         await moving.start()
@@ -147,7 +149,7 @@ async def test_a_start_that_began_before_it_was_sealed_makes_no_other_folder(
 ) -> None:
     """An lnd in it would have no wallet, and be in the way of what comes back."""
     await moving.wallet()
-    case, begun, may_go_on = moving.hands, asyncio.Event(), asyncio.Event()
+    case, begun, may_go_on = moving.runtime_case, asyncio.Event(), asyncio.Event()
 
     async def slowly(_: Version) -> Path:
         begun.set()
@@ -174,9 +176,9 @@ async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
 ) -> None:
     await moving.wallet()
     here, node = moving.side, moving.node
-    spec = moving.hands.launch_spec(node)
+    spec = moving.runtime_case.launch_spec(node)
     local_side = LocalMoveEndpoint(
-        replace(moving.hands.layout, root=tmp_path / "there"), grace_s=10
+        replace(moving.runtime_case.layout, root=tmp_path / "there"), grace_s=10
     )
     (tmp_path / "there").mkdir()
     await here.seal(node, spec)
@@ -195,55 +197,59 @@ async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
     ):
         await moving.start(start_)
     await clean(here, node)
-    assert moving.hands.layout.folder(node).is_dir(), "cleaning takes no node's folder"
+    assert moving.runtime_case.layout.folder(node).is_dir(), (
+        "cleaning takes no node's folder"
+    )
     assert counter.read(tmp_path / "there" / node.id / "starts") == start_
 
 
 async def test_a_node_that_was_hardly_started_is_moved_without_files(
     moving: Moving,
 ) -> None:
-    node, existing = moving.node, moving.hands.layout.root / "there"
-    moving.hands.layout.folder(node).mkdir()  # and then its start was killed
-    existing.mkdir()
-    target = LocalMoveEndpoint(replace(moving.hands.layout, root=existing), grace_s=10)
-    spec = moving.hands.launch_spec(node)
+    node, root = moving.node, moving.runtime_case.layout.root / "there"
+    moving.runtime_case.layout.folder(node).mkdir()  # and then its start was killed
+    root.mkdir()
+    target = LocalMoveEndpoint(
+        replace(moving.runtime_case.layout, root=root), grace_s=10
+    )
+    spec = moving.runtime_case.launch_spec(node)
     for _ in range(2):
         await moving.side.seal(node, spec)
     sealed = await moving.side.content(node)
     assert sealed.size == 0
     copy = await target.write(node, spec, moving.side.read(node), sealed)
-    assert names(existing) == [copy]
+    assert names(root) == [copy]
 
 
 async def test_a_folder_that_is_in_the_way_is_told_and_left(
     moving: Moving, tmp_path: Path
 ) -> None:
     await moving.wallet()
-    node, spec = moving.node, moving.hands.launch_spec(moving.node)
+    node, spec = moving.node, moving.runtime_case.launch_spec(moving.node)
     await moving.side.seal(node, spec)
     origin = two_files(tmp_path / "origin")
     copy = await moving.side.write(
         node, spec, copies.packed(origin), copies.content(origin)
     )
-    moving.hands.layout.folder(node).mkdir()
+    moving.runtime_case.layout.folder(node).mkdir()
     with pytest.raises(SetupError, match="is not the copy that arrived"):
         await moving.side.settle(node, copy, NEVER)
     for call in (moving.side.unseal(node), moving.side.seal(node, spec)):
         with pytest.raises(SetupError, match="move the others away"):
             await call
     await clean(moving.side, node)
-    assert names(moving.hands.root) == [node.id]
+    assert names(moving.runtime_case.root) == [node.id]
 
 
 async def test_a_copy_that_differs_is_refused_and_leaves_nothing(
     moving: Moving, tmp_path: Path
 ) -> None:
-    node, spec = moving.node, moving.hands.launch_spec(moving.node)
+    node, spec = moving.node, moving.runtime_case.launch_spec(moving.node)
     origin = two_files(tmp_path / "origin")
     sealed = replace(copies.content(origin), digest="another")
     with pytest.raises(SetupError, match="differs from the original: 12 bytes"):
         await moving.side.write(node, spec, copies.packed(origin), sealed)
-    assert names(moving.hands.root) == []
+    assert names(moving.runtime_case.root) == []
 
 
 async def test_a_copy_that_is_missing_is_not_taken_for_one_that_was_settled(

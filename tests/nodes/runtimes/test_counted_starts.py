@@ -21,29 +21,29 @@ class Counted:
     """A node whose starts are counted, as the database does."""
 
     def __init__(self, case: LocalRuntimeCase, node: Node) -> None:
-        self.hands = case
+        self.runtime_case = case
         self.node = node
         self.known = NEVER
 
     @property
     def folder(self) -> Path:
-        return self.hands.layout.folder(self.node)
+        return self.runtime_case.layout.folder(self.node)
 
     async def start(self) -> None:
-        spec = replace(self.hands.launch_spec(self.node), last_start=self.known)
-        async for step in self.hands.runtime.start(self.node, spec):
+        spec = replace(self.runtime_case.launch_spec(self.node), last_start=self.known)
+        async for step in self.runtime_case.runtime.start(self.node, spec):
             self.known = step.start
             self.node = replace(self.node, process=step.process)
 
     async def stop(self) -> None:
-        await self.hands.runtime.stop(self.node)
+        await self.runtime_case.runtime.stop(self.node)
         self.node = replace(self.node, process="", has_wallet=True)
 
     async def run(self) -> None:
         """Run it once, and leave it with a wallet."""
         await self.start()
         await self.stop()
-        wallet = home.wallet(self.hands.layout.home(self.node), Chain.SIMNET)
+        wallet = home.wallet(self.runtime_case.layout.home(self.node), Chain.SIMNET)
         wallet.parent.mkdir(parents=True, exist_ok=True)
         wallet.touch()
 

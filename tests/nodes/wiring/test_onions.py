@@ -19,20 +19,18 @@ def test_without_a_control_port_there_is_no_tor() -> None:
 
 
 @pytest.mark.parametrize(
-    "position",
+    "address",
     ["127.0.0.1:9051", "[::1]:9051", "tor.example:9051", "unix:/run/tor/c d"],
 )
-def test_it_is_named_by_its_place(position: str) -> None:
-    given = Settings(tor_control=position, tor_cookie_file="/run/tor/cookie")
+def test_it_is_named_by_its_address(address: str) -> None:
+    given = Settings(tor_control=address, tor_cookie_file="/run/tor/cookie")
     tor = onions.make_tor(given)
     assert tor is not None
-    assert tor.port == ControlPort(
-        address=position, cookie_file=Path("/run/tor/cookie")
-    )
+    assert tor.port == ControlPort(address=address, cookie_file=Path("/run/tor/cookie"))
 
 
 @pytest.mark.parametrize(
-    "position",
+    "address",
     [
         "9051",
         "127.0.0.1",
@@ -46,9 +44,9 @@ def test_it_is_named_by_its_place(position: str) -> None:
         " 127.0.0.1:9051",
     ],
 )
-def test_another_place_is_refused_at_the_start(position: str) -> None:
+def test_what_is_no_address_is_refused_at_the_start(address: str) -> None:
     with pytest.raises(SetupError, match="is not HOST:PORT or unix:"):
-        onions.make_tor(Settings(tor_control=position))
+        onions.make_tor(Settings(tor_control=address))
 
 
 def test_one_way_in_is_enough() -> None:
@@ -105,13 +103,13 @@ def test_without_a_socks_port_nodes_have_no_tor() -> None:
     assert onions.socks(Settings(runtime="kubernetes")) == ""
 
 
-@pytest.mark.parametrize("position", ["127.0.0.1:9050", "192.0.2.7:1", "[::1]:65535"])
-def test_a_socks_port_is_named_by_its_address(position: str) -> None:
-    assert onions.socks(Settings(tor_socks=position)) == position
+@pytest.mark.parametrize("address", ["127.0.0.1:9050", "192.0.2.7:1", "[::1]:65535"])
+def test_a_socks_port_is_named_by_its_address(address: str) -> None:
+    assert onions.socks(Settings(tor_socks=address)) == address
 
 
 @pytest.mark.parametrize(
-    "position",
+    "address",
     [
         "9050",
         "127.0.0.1",
@@ -126,9 +124,9 @@ def test_a_socks_port_is_named_by_its_address(position: str) -> None:
         " 127.0.0.1:9050",
     ],
 )
-def test_a_socks_port_without_an_address_is_refused_at_the_start(position: str) -> None:
+def test_a_socks_port_without_an_address_is_refused_at_the_start(address: str) -> None:
     with pytest.raises(SetupError, match="is not IP:PORT"):
-        onions.socks(Settings(tor_socks=position))
+        onions.socks(Settings(tor_socks=address))
 
 
 @pytest.mark.parametrize("runtime", ["kubernetes", "both"])

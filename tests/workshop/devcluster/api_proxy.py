@@ -73,7 +73,7 @@ class ApiProxy:
         session: aiohttp.ClientSession,
         by: ApiServerAccess,
     ) -> None:
-        self._there = access
+        self._access = access
         self._session = session
         self._by = by
         self._running: dict[int, web.Request] = {}
@@ -170,7 +170,7 @@ class ApiProxy:
         names = ("Accept", "Content-Type")
         return self._session.request(
             request.method,
-            f"{self._there.server}{request.raw_path}",
+            f"{self._access.server}{request.raw_path}",
             data=body or None,
             headers={n: request.headers[n] for n in names if n in request.headers},
             timeout=aiohttp.ClientTimeout(total=None),

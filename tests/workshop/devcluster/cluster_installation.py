@@ -244,7 +244,7 @@ class ClusterInstallation:
 class Customer:
     """An organization that calls the API at its service, as from outside."""
 
-    quay: ClusterInstallation
+    installation: ClusterInstallation
     organization: str
     key: str
 
@@ -273,7 +273,7 @@ class Customer:
     ) -> tuple[int, bytes]:
         """Make one request, over a connection of its own."""
         named = {"Idempotency-Key": key} if key else {}
-        connection = http.client.HTTPConnection(self.quay.api, timeout=20)
+        connection = http.client.HTTPConnection(self.installation.api, timeout=20)
         try:
             connection.request(
                 method,

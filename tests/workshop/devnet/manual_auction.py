@@ -1,10 +1,10 @@
 """A private chain with its whole market, all of it real, and what one does there.
 
-bazaar = await Bazaar.opened(folder)
-ticket = await bazaar.offer(1_000_000)
-await bazaar.register(ticket)
-await bazaar.has_channel(1_000_000)
-await bazaar.close()
+auction = await ManualAuction.opened(folder)
+ticket = await auction.offer(1_000_000)
+await auction.register(ticket)
+await auction.has_channel(1_000_000)
+await auction.close()
 """
 
 import asyncio

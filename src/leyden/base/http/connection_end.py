@@ -51,7 +51,7 @@ class Ending(HttpToolsProtocol):
 
     def __init__(self, config: Config, connections: HttpConnections) -> None:
         super().__init__(config, connections.state, {})
-        self._places = connections
+        self._connections = connections
         self._limits = connections.limits
         self._part = RequestPart.BETWEEN
         self._due_s = 0.0  # when the present part has taken too long
@@ -77,14 +77,14 @@ class Ending(HttpToolsProtocol):
             self.client = host.removeprefix("::ffff:") if "." in host else host, port
             self.address = rate_limit_key(self.client[0])
         self._due_s = self.loop.time() + self._limits.header_s
-        if not self._places.admit(self):
+        if not self._connections.admit(self):
             self._say(
                 RequestRejected(503, "too many connections; try again in a moment")
             )
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Notify the application that the client has disconnected."""
-        self._places.forget(self)
+        self._connections.forget(self)
         self._part = RequestPart.LEAVING
         if isinstance(self._answering, Cycle) and self._is_answering():
             self._answering.disconnect()

@@ -159,7 +159,7 @@ class StrictProtocol(Ending):
             version == "1.0"
             or not self.parser.should_keep_alive()
             or self.parser.should_upgrade()
-            or self._places.is_closing
+            or self._connections.is_closing
         ):
             self._last = True
         if self.parser.should_upgrade():
