@@ -56,8 +56,9 @@ def test_the_source_makes_the_wheel(files: dict[str, Path], tmp_path: Path) -> N
     with tarfile.open(named(files, ".tar.gz")) as archive:
         archive.extractall(tmp_path, filter="data")
     [folder] = tmp_path.iterdir()
-    kept = {"src", "CHANGELOG.md", "LICENSE", "README.md", "PKG-INFO", ".gitignore"}
-    assert {each.name for each in folder.iterdir()} <= kept | {"pyproject.toml"}
+    kept = {"src", "CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "pyproject.toml"}
+    made = {"PKG-INFO", ".gitignore"}
+    assert {each.name for each in folder.iterdir()} <= kept | made
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
     environment = {"SOURCE_DATE_EPOCH": at}
     subprocess.run(command, cwd=folder, env=environment, check=True)

@@ -59,11 +59,12 @@ Line = tuple[float, str]  # seconds since the beginning, and what is printed the
 def record(folder: Path) -> None:
     """Record the first minutes of a platform, for the README.
 
-    Brings up a platform in LEYDEN_HOME, creates a node and buys a channel; writes
-    tour.cast, for asciinema's players, and tour.svg. `leyden down` ends the platform.
+    Brings up a platform in LEYDEN_HOME, which should be a new folder, creates a node
+    and buys a channel; writes tour.cast, for asciinema's players, and tour.svg.
+    `leyden down` ends the platform.
 
     \b
-    LEYDEN_HOME=$(mktemp -d) leyden dev record docs/pictures
+    leyden dev record docs/pictures
     """
     lines = list(paced(played(_STORY)))
     folder.mkdir(parents=True, exist_ok=True)
