@@ -97,6 +97,7 @@ PAGES: tuple[Page, ...] = (
     Page("POST", f"{_ACCOUNT}/confirm-email", emails.confirm, Who.PERSON),
     Page("GET", f"{_ACCOUNT}/emails", emails.show, Who.PERSON),
     Page("POST", f"{_ACCOUNT}/emails", emails.choose, Who.PERSON),
+    Page("POST", f"{_ACCOUNT}/display", account.set_display, Who.PERSON),
     Page("POST", f"{_ACCOUNT}/password", account.change_password, Who.PERSON),
     Page("POST", f"{_ACCOUNT}/sign-out-elsewhere", account.end_others, Who.PERSON),
     Page("POST", f"{_ACCOUNT}/sessions/end", account.end_session, Who.PERSON),

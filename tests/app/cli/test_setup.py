@@ -1,8 +1,10 @@
+import asyncio
 import json
 import os
 import socket
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -10,10 +12,12 @@ from threading import Thread
 import pytest
 
 from leyden.base.settings import Settings, every_setting
+from leyden.operators.cli.doctor_checks import CheckResult, examine
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.layout import DaemonPorts, access_for
 from leyden_workshop.devnet.wiring import wired
 from tests.app.cli.conftest import Typed, printed_json
+from tests.channels.tickets.stand_in_poold import standing_in
 from tests.ports import free_port
 
 _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
@@ -221,6 +225,37 @@ def test_doctor_says_what_keeps_tor_from_giving_addresses(
     monkeypatch.setenv("LEYDEN_PEER_PORTS", "21000-21999")
     said = typed("doctor").stdout.partition(line)[2]
     assert "nothing listens there: start Tor, or correct" in said.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("days", "says"),
+    [([], "no batch has cleared yet"), ([9, 5], "5 days ago"), ([9, 1], "")],
+)
+async def test_doctor_warns_where_the_auction_clears_no_batches(
+    tmp_path: Path, days: list[int], says: str
+) -> None:
+    line = "the auction has cleared a batch in the last 3 days"
+    now = datetime.now(UTC)
+    async with standing_in(tmp_path) as poold:
+        poold.batches = [now - timedelta(days=each) for each in days]
+        given = Settings(
+            home=str(tmp_path),
+            market="own, pool",
+            pool_host=poold.access.host,
+            pool_certificate=str(poold.access.certificate),
+            pool_macaroon=str(poold.access.macaroon),
+        )
+
+        async def found() -> CheckResult:
+            results = await asyncio.to_thread(lambda: list(examine(given, {})))
+            (result,) = [each for each in results if each.what == line]
+            return result
+
+        first = await found()
+        assert (first.well, first.needed) == (not says, False)
+        assert says in first.mend
+        poold.says["BatchSnapshots"] = "the auctioneer is somewhere else"
+        assert "not known" in (await found()).mend
 
 
 def test_doctor_looks_at_what_up_runs_with(

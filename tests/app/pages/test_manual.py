@@ -1,6 +1,7 @@
 """The API reference and the guides in a real browser: read, searched and tried."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -54,6 +55,13 @@ async def key(platform: Platform, alice: Visitor) -> str:
     return text
 
 
+GUIDES = sorted(
+    f"/docs/{each.stem}"
+    for each in (Path(__file__).parents[3] / "docs/customers").glob("*.md")
+    if each.stem not in {"README", "api"}
+)
+
+
 @pytest.mark.parametrize(
     ("scheme", "size"),
     [("dark", NARROW), pytest.param("light", WIDE, marks=pytest.mark.long)],
@@ -65,7 +73,7 @@ async def test_everyone_can_read_them(
     async with chromium() as browser:
         context = await browser.new_context(color_scheme=scheme, viewport=size)
         screen = await Screen.opened(context, base)
-        for path in ("/docs/errors", "/docs/api"):
+        for path in ("/docs", *GUIDES, "/docs/api"):
             await screen.go(path)
             if path == "/docs/api":
                 await _search(screen.page, "create an order")  # all are made alike
@@ -135,6 +143,9 @@ async def test_operations_are_searched_and_tried_with_a_key(
         await _try(page, "nodes_list")
         await expect(page.locator("#nodes_list .status")).to_contain_text("200 in ")
         await expect(page.locator("#nodes_list .result")).to_contain_text('"nodes": []')
+
+        await _try(page, "flow_quote")  # which changes nothing, so is not confirmed
+        await expect(page.locator("#flow_quote .status")).to_contain_text(" in ")
 
         await _try(page, "nodes_create")
         await expect(page.locator("#confirm")).to_contain_text("changes Harbour Light")

@@ -226,6 +226,40 @@ async def test_times_are_in_the_readers_zone_with_utc_on_hover(
             assert await time.get_attribute("datetime") == "2026-03-01T12:00:00+00:00"
 
 
+async def test_theme_and_time_zone_are_as_a_person_chose_them(
+    base: str, alice: Visitor
+) -> None:
+    """In guides too, which know nobody."""
+    paper = "getComputedStyle(document.body).backgroundColor"
+    async with chromium() as browser:
+        context = await browser.new_context(
+            color_scheme="light", timezone_id="Europe/Berlin"
+        )
+        screen = await Screen.opened(context, base)
+        page = screen.page
+        await screen.sign_in("alice@example.org")
+        await screen.go("/app/account")
+        light = await page.evaluate(paper)
+        await page.select_option("#theme", "dark")
+        await page.select_option("#time_zone", "Asia/Kolkata")
+        await page.click("form[action='/app/account/display'] button")
+        await page.wait_for_url("**/account?done=display")
+        dark = await page.evaluate(paper)
+        assert dark != light
+        assert await screen.faults() == []
+        await screen.go(f"{alice.root}/team")
+        assert await page.locator("main time").first.text_content() == (
+            "2026-03-01 17:30"
+        )
+        assert await page.inner_text("[data-zone-name]") == "Asia/Kolkata"
+        await screen.go("/app/account")
+        assert await page.input_value("#theme") == "dark"
+        await context.clear_cookies()
+        await screen.go("/app/sign-in")
+        await page.wait_for_function(f"{paper} === '{dark}'")
+    assert screen.complaints == []
+
+
 async def test_on_a_phone_a_channel_is_priced_as_its_capacity_is_typed(
     base: str, alice: Visitor
 ) -> None:
@@ -234,7 +268,7 @@ async def test_on_a_phone_a_channel_is_priced_as_its_capacity_is_typed(
         screen = await Screen.opened(await browser.new_context(viewport=size), base)
         page = screen.page
         await screen.sign_in("alice@example.org")
-        await screen.go(f"{alice.root}/channels/new")
+        await screen.go(f"{alice.root}/channels/new?for=")
         field = page.locator("#capacity")
         await field.fill("")
         await field.press_sequentially("4200000")

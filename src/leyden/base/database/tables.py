@@ -74,6 +74,8 @@ users = Table(
     Column(
         "confirmed", BigInteger
     ),  # when the email address was confirmed; NULL if it was not
+    Column("theme", Text, nullable=False, server_default=""),  # "" is the browser's
+    Column("time_zone", Text, nullable=False, server_default=""),
 )
 
 memberships = Table(

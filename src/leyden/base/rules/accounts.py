@@ -48,6 +48,9 @@ class Person(Struct, frozen=True, kw_only=True):
     id: str
     email: str
     created: datetime
+    # For the dashboard, where the person is signed in; "" is what the browser has.
+    theme: str = ""
+    time_zone: str = ""
 
 
 class Membership(Struct, frozen=True, kw_only=True):

@@ -76,9 +76,14 @@ async def list_(visit: Visit) -> Response:
     )
     shown = found[:_AT_A_TIME]
     more = len(found) > _AT_A_TIME
+    leased = await leased_channels.find(visit.rows, shown)
     return visit.render(
         "channels/list.html",
         orders=shown,
+        channels=leased,
+        nodes=await leased_channels.nodes_of(
+            visit.rows, visit.organization_id, shown, leased
+        ),
         lsps1=await _lsps1(channels, shown),
         older=f"{to_us(shown[-1].created)}.{shown[-1].id}" if more else "",
     )
@@ -94,10 +99,16 @@ async def show(visit: Visit) -> Response:
     has_ticket = order.has_open_ticket and order.status is OrderStatus.CREATED
     if fleet is not None and has_ticket:
         running = await _running(visit)
+    leased = {order.id: tracked.channel} if tracked.channel else {}
+    own = await leased_channels.nodes_of(
+        visit.rows, visit.organization_id, [order], leased
+    )
+    address_uri = _uri(order.onchain_address, order.to_be_paid)
     return visit.render(
         "channels/show.html",
         tracked=tracked,
         order=order,
+        node=own.get(order.id),
         lsps1=(await _lsps1(channels, [order])).get(order.id),
         mark=changing.mark(tracked.stamp),
         left=order.expires - visit.now,
@@ -106,9 +117,8 @@ async def show(visit: Visit) -> Response:
         )
         if order.lightning_invoice
         else "",
-        address_qr=await qr_codes.qr(
-            visit, _uri(order.onchain_address, order.to_be_paid)
-        )
+        address_uri=address_uri,
+        address_qr=await qr_codes.qr(visit, address_uri)
         if order.onchain_address
         else "",
         may_cancel=order.may(OrderEvent.CANCELLED),

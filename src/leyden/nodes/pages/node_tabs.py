@@ -11,7 +11,7 @@ _TABS: Final = MappingProxyType(
         "": "Overview",
         "/wallet": "Wallet",
         "/settings": "Settings",
-        "/whitelist": "Whitelist",
+        "/whitelist": "Allowed IPs",
         "/webhook": "Webhook",
         "/backups": "Backups",
         "/log": "Log",

@@ -8,7 +8,7 @@ from leyden.base.rules.sign_in import UserMembership
 from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.people.rows.accounts import person_of
-from leyden.values import Struct
+from leyden.values import Struct, replace
 
 sql = SqlFile(__file__)
 
@@ -30,9 +30,14 @@ class People:
     async def get(self, user_id: str) -> Person:
         """Return the person, or raise NotFound."""
         rows = await self._run(sql.get, id=user_id)
-        if not rows:
-            raise NotFound
-        return person_of(rows[0])
+        for *person, theme, time_zone in rows:
+            found = person_of(tuple(person))
+            return replace(found, theme=theme, time_zone=time_zone)
+        raise NotFound
+
+    async def set_display(self, user_id: str, *, theme: str, time_zone: str) -> None:
+        """Store how a person wants to see the dashboard."""
+        await self._run(sql.set_display, id=user_id, theme=theme, time_zone=time_zone)
 
     async def lock(self, user_id: str) -> None:
         """Lock the person's sign-in data until the transaction ends."""

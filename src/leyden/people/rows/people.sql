@@ -1,8 +1,13 @@
 -- People: sign-in data, memberships, and operators.
 
 -- name: get
-SELECT id, email, created
+SELECT id, email, created, theme, time_zone
 FROM person
+WHERE id = :id;
+
+-- name: set_display
+UPDATE person
+SET theme = :theme, time_zone = :time_zone
 WHERE id = :id;
 
 -- name: lock
