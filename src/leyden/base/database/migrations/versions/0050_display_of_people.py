@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0054_display_of_people"
+revision = "0050_display_of_people"
 down_revision = "0049_one_webhook_system"
 
 
