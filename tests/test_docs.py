@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
+from leyden.app import renamed
 from leyden.app.endpoints import OPERATIONS
 from leyden.app.main import leyden
 from leyden.base.daemons import catalogue
@@ -174,6 +175,8 @@ def _status(error: type[LeydenError]) -> int:
 @pages
 def test_every_command_exists_with_its_options(page: Path) -> None:
     for words in commands(page):
+        if page.name == "CHANGELOG.md":  # it speaks of earlier releases, too
+            words, _ = renamed.current(words)  # noqa: PLW2901
         try:
             parse(words)
         except click.ClickException as error:

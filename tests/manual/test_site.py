@@ -87,7 +87,7 @@ async def test_a_guide_that_moved_is_found(reader: Caller) -> None:
 
 async def test_operators_publish_guides() -> None:
     reader = publisher(["quotas"])
-    assert "org quota" in await _page(reader, "/docs/quotas")
+    assert "orgs quotas" in await _page(reader, "/docs/quotas")
     assert '<a href="/docs/quotas">Quotas</a>' in await _page(reader, "/docs")
     assert (await reader.get("/docs/backups")).status == 404
 

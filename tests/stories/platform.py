@@ -294,7 +294,7 @@ class RunningPlatform:
         """Leave no credit behind, so that the next order is paid for."""
         if sats := await self.credit():
             await self.run(
-                *("account", "correct", "--organization"),
+                *("orgs", "credit", "correct", "--organization"),
                 *(self.facts["organization_id"], "--kind", "debit"),
                 *("--amount", str(sats), "--reason", "the next test"),
             )

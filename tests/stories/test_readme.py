@@ -130,8 +130,8 @@ def credit(
     sats: int = request.param
     if sats:
         given = [
-            f"./leyden coupon create --amount {sats} > given",
-            "./leyden flow redeem \"$(grep -o '[0-9a-f-]*FC' given)\"",
+            f"./leyden coupons create --amount {sats} > given",
+            "./leyden credit redeem \"$(grep -o '[0-9a-f-]*FC' given)\"",
         ]
         typed(given, up, environment)
     return sats

@@ -28,7 +28,7 @@ _ALARM: Final = Gauge(
 )
 _ORDERS: Final = Gauge(
     "leyden_orders_needing_attention",
-    "Orders that `leyden orders` lists, by reason.",
+    "Orders that `leyden orders list --needs-attention` lists, by reason.",
     ["reason"],
 )
 _CHECK_EVERY_S: Final = 60.0

@@ -169,7 +169,7 @@ async def _reversed(reader: Stores) -> list[Alarm]:
     for organization_id, sats in (await reader.ledger.receivables()).items():
         what = (
             f"a chain reorganization removed {sats:,} sat that were already spent, of "
-            f"{organization_id}: their next payment, or `leyden account correct`, "
+            f"{organization_id}: their next payment, or `leyden orgs credit correct`, "
             "repays the debt"
         )
         found.append(

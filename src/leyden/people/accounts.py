@@ -152,5 +152,5 @@ async def get_person(platform: Platform, email: str) -> Person:
     """Return the person with this email, or raise NotFound with a hint."""
     found = await platform.database.reader.accounts.find_person(check_email(email))
     if found is None:
-        raise NotFound(f"no user {email}; see `leyden user list`")
+        raise NotFound(f"no user {email}; see `leyden users list`")
     return found

@@ -39,18 +39,18 @@ def test_keys_of_a_cluster_are_written_for_their_owner_only_and_once(
     file = tmp_path / "keys.yaml"
     before = os.umask(0o022)
     try:
-        result = typed("secrets", "kubernetes", "--output", str(file))
+        result = typed("encryption-keys", "kubernetes", "--output", str(file))
     finally:
         os.umask(before)
     assert (result.exit_code, result.output) == (0, "")
     assert file.stat().st_mode & 0o777 == 0o600
     written = file.read_text()
     assert "kind: Secret" in written
-    again = typed("secrets", "kubernetes", "--output", str(file))
+    again = typed("encryption-keys", "kubernetes", "--output", str(file))
     assert again.exit_code != 0
     assert "already exists" in again.stderr
     assert file.read_text() == written
-    assert "kind: Secret" in typed("secrets", "kubernetes").output
+    assert "kind: Secret" in typed("encryption-keys", "kubernetes").output
 
 
 def test_config_keeps_secrets_to_itself(
@@ -68,7 +68,7 @@ def test_a_wrong_setting_is_refused_by_every_command(
     typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEYDEN_API_PORT", "ten")
-    for words in (("config",), ("migrate",), ("org", "list")):
+    for words in (("config",), ("migrate",), ("orgs", "list")):
         refused = typed(*words)
         assert refused.exit_code == 1
         assert refused.stderr.startswith("leyden: api_port: ")
@@ -110,10 +110,10 @@ def test_what_a_killed_platform_left_does_not_pass_for_one_that_is_up(
 
 def test_rotating_the_keys(typed: Typed) -> None:
     typed("migrate")
-    rotated = typed("secrets", "rotate")
+    rotated = typed("encryption-keys", "rotate")
     assert "now back up" in rotated.stdout
     assert "waiting 5 s" in rotated.stderr
-    assert typed("org", "list").exit_code == 0
+    assert typed("orgs", "list").exit_code == 0
 
 
 class _Ready(BaseHTTPRequestHandler):

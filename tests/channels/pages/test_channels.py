@@ -171,7 +171,9 @@ async def test_an_order_is_paid_and_its_ticket_shown(
 
     text = await until(look, shows="Register your ticket")
     assert "pool sidecar register sidecar" in text
-    assert "leyden claim" not in text  # without a node here to claim it for
+    assert (
+        "leyden channels use-ticket" not in text
+    )  # without a node here to claim it for
     assert "Ticket created" in text
 
 

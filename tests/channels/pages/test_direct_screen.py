@@ -70,7 +70,7 @@ async def test_a_ticket_is_claimed_for_a_node_here_by_one_command(
         await screen.sign_in("alice@example.org")
         await screen.go(page_of)
         order_id = page_of.rpartition("/")[2]
-        command = f"leyden claim {order_id} --for {node.id}"
+        command = f"leyden channels use-ticket {order_id} --for {node.id}"
         await screen.page.wait_for_selector(f"pre:has-text('{command}')")
         assert not await screen.is_wider_than_its_window()
     assert screen.complaints == []

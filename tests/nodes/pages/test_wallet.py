@@ -246,4 +246,4 @@ async def test_the_page_warns_of_an_authority_that_may_vouch_for_everything(
     page = f"{alice.root}/nodes/{node.id}/wallet/initialise"
     said = (await alice.get(page)).text
     assert "can sign for any website" in said
-    assert "leyden authority rotate" in said
+    assert "leyden ca rotate" in said

@@ -30,7 +30,7 @@ metadata = MetaData(
     }
 )
 
-SEALED = {"sealed": True}  # a column that `leyden secrets rotate` re-encrypts
+SEALED = {"sealed": True}  # a column that `leyden encryption-keys rotate` re-encrypts
 # A migration that takes something away stores which versions can do without it.
 schema_floors = Table(
     "schema_floor",

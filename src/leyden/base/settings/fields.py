@@ -416,7 +416,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     failures_per_minute: Count = 20
     """Maximum failed keys per minute, per prefix and IP address; in total, 10x."""
     nodes_per_organization: Count = 25
-    """Maximum nodes per organization; change one with `leyden org quota`."""
+    """Maximum nodes per organization; change one with `leyden orgs quotas`."""
     unpaid_orders_per_organization: Count = 5
     """Maximum unpaid orders per organization."""
     keys_per_organization: Count = 20

@@ -38,6 +38,15 @@ WHERE organization_id = :organization_id
 ORDER BY created DESC, id DESC
 LIMIT :limit;
 
+-- name: newest
+-- Of all organizations. An empty filter matches every order.
+SELECT *
+FROM channel_order
+WHERE (CAST(:organization_id AS TEXT) = '' OR organization_id = :organization_id)
+    AND (CAST(:status AS TEXT) = '' OR status = :status)
+ORDER BY created DESC, id DESC
+LIMIT :limit;
+
 -- name: all
 SELECT *
 FROM channel_order

@@ -105,3 +105,7 @@ class People:
     async def unmake_operator(self, user_id: str) -> None:
         """Revoke the person's operator status; no-op if not an operator."""
         await self._run(sql.unmake_operator, user_id=user_id)
+
+    async def operators(self) -> list[Person]:
+        """Return the operators, in the order of becoming one."""
+        return [person_of(row) for row in await self._run(sql.operators)]

@@ -66,3 +66,9 @@ ON CONFLICT DO NOTHING;
 -- name: unmake_operator
 DELETE FROM operator
 WHERE user_id = :user_id;
+
+-- name: operators
+SELECT person.id, person.email, person.created
+FROM operator
+JOIN person ON person.id = operator.user_id
+ORDER BY operator.created, person.id;
