@@ -108,6 +108,10 @@ _OPERATOR = {
     ),
     "mail": LazyCommand("leyden.events.cli.mail", "Test the mail server."),
     "key": LazyCommand("leyden.people.cli.keys", "Create, list and revoke API keys."),
+    "operator-key": LazyCommand(
+        "leyden.people.cli.operator_keys",
+        "Create, list and revoke keys of the operator API.",
+    ),
     "coupon": LazyCommand(
         "leyden.channels.money.cli.coupons",
         "Create and list coupons, each redeemable once for credit.",

@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from leyden import __version__
-from leyden.app.endpoints import OPERATIONS
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
 from leyden.app.page_table import PAGES
 from leyden.app.serving.api import Api
 from leyden.app.serving.public import Public
 from leyden.app.serving.site import Site
+from leyden.base.http.operations import Table
 from leyden.base.http.proxies import Proxies
 from leyden.base.pages.origins import Origins
 from leyden.base.platform import Platform
@@ -65,7 +66,7 @@ def make_front(
     """Return the application with everything that an installation serves."""
     settings = platform.settings
     origins = own_names.origins(settings)
-    api = Api(platform, OPERATIONS)
+    api = Api(platform, (*OPERATIONS, *OPERATOR_OPERATIONS))
     public = Public(
         platform,
         api,
@@ -75,7 +76,7 @@ def make_front(
         sold=_sold(platform),
         servers=origins,
     )
-    manual = Manual(api.table, settings, version=__version__, origins=origins)
+    manual = Manual(Table(OPERATIONS), settings, version=__version__, origins=origins)
     return Front(pages=pages, manual=manual, api=public, proxies=proxies(settings))
 
 

@@ -9,6 +9,7 @@ import pytest
 from leyden.base import settings
 from leyden.base.opening import opened
 from leyden.base.platform import Platform
+from leyden.base.rules.accounts import INSTALLATION
 from leyden.channels.rows.treasury_checks import TreasuryCheck
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.channels.wiring.channels import make_channels
@@ -406,3 +407,20 @@ def test_lsps1_is_off_and_says_what_it_needs(
     for name in ("HOST", "CERTIFICATE", "MACAROON"):
         monkeypatch.setenv(f"LEYDEN_SELLER_{name}", "127.0.0.1:2")
     assert "lsps1_organization: needed by lsps1" in migrated("lsps1").stderr
+
+
+def test_keys_of_the_operator_api(migrated: Typed) -> None:
+    assert "no keys yet" in migrated("operator-key", "list").output
+    created = migrated("operator-key", "create", "--name", "billing", "--json")
+    made = printed_json(created)
+    assert authenticate(made["api_key"]) == INSTALLATION
+    assert made["scopes"] == ["operator"]
+    listed = migrated("operator-key", "list", "--json").output
+    assert made["key_id"] in listed
+    assert made["api_key"] not in listed
+    revoked = migrated("operator-key", "revoke", made["key_id"])
+    assert revoked.output == "revoked\n"
+    with pytest.raises(Unauthorized):
+        authenticate(made["api_key"])
+    again = migrated("operator-key", "revoke", made["key_id"])
+    assert again.exit_code != 0

@@ -83,7 +83,7 @@ class LazyGroup(click.Group):
         if not listed.module:
             return _missing(cmd_name)
         command: click.Command = getattr(
-            importlib.import_module(listed.module), cmd_name
+            importlib.import_module(listed.module), cmd_name.replace("-", "_")
         )
         return command
 

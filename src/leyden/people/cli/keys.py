@@ -46,7 +46,7 @@ def create(
             actor=operator(),
         ),
     )
-    print_one({"api_key": text, **_shown(made)}, as_json=as_json)
+    print_one({"api_key": text, **key_fields(made)}, as_json=as_json)
 
 
 @key.command("list")
@@ -64,7 +64,7 @@ def list_(organization: str, *, as_json: bool) -> None:
     )
     print_list(
         "keys",
-        map(_shown, found),
+        map(key_fields, found),
         as_json=as_json,
         empty="no API keys yet; see: leyden key create --help",
         spare=("organization_id", "created", "begins", "expires", "last_used"),
@@ -91,7 +91,8 @@ def revoke(key_id: str, organization: str) -> None:
     print("revoked")
 
 
-def _shown(key: ApiKey) -> dict[str, Any]:
+def key_fields(key: ApiKey) -> dict[str, Any]:
+    """Return a key's fields for operators."""
     return {
         "key_id": key.id,
         "organization_id": key.organization_id,
