@@ -19,6 +19,7 @@ from leyden.errors import SetupError
 from leyden.manual.site import Manual, is_manual
 from leyden.nodes.api.challenges import Challenges
 from leyden.nodes.api.gateways import Gateways
+from leyden.operators.pages.status_page import PATH, StatusPage
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -38,8 +39,10 @@ class Front:
         manual: Application,
         api: Application,
         proxies: Proxies,
+        status: Application | None = None,
     ) -> None:
         self._pages, self._manual, self._api = pages, manual, api
+        self._status = status
         self._proxies = proxies
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -51,6 +54,8 @@ class Front:
             answering = self._pages
         elif is_manual(path):
             answering = self._manual
+        elif path == PATH and self._status is not None:
+            answering = self._status
         else:
             answering = self._api
         await answering(scope, receive, send)
@@ -77,7 +82,15 @@ def make_front(
         servers=origins,
     )
     manual = Manual(Table(OPERATIONS), settings, version=__version__, origins=origins)
-    return Front(pages=pages, manual=manual, api=public, proxies=proxies(settings))
+    return Front(
+        pages=pages,
+        manual=manual,
+        api=public,
+        proxies=proxies(settings),
+        status=StatusPage(platform, origins=Origins(origins))
+        if settings.status_page
+        else None,
+    )
 
 
 def _sold(platform: Platform) -> Lsps1OverHttp | None:
