@@ -8,15 +8,27 @@ from typing import get_type_hints
 import msgspec
 
 import leyden.client as library
-from leyden.app.endpoints import OPERATIONS
-from leyden.client import Client, backups, events, flow, nodes, subscriptions, webhooks
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
+from leyden.client import (
+    Client,
+    backups,
+    events,
+    flow,
+    nodes,
+    operator,
+    subscriptions,
+    webhooks,
+)
 from tests.client.served_platform import ServedPlatform
 from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE
 
 
 def test_the_library_has_no_shapes_of_its_own() -> None:
     """What crosses the API is declared in `schemas`, for both of its ends."""
-    modules = (library, backups, events, flow, nodes, subscriptions, webhooks)
+    modules = (
+        *(library, backups, events, flow, nodes, operator),
+        *(subscriptions, webhooks),
+    )
     for module in modules:
         for name, kind in inspect.getmembers(module, inspect.isclass):
             if issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__:
@@ -132,7 +144,7 @@ def test_every_endpoint_is_called_by_some_method(platform: ServedPlatform) -> No
 
 
 def reached_by(method: str, path: str) -> tuple[str, str]:
-    for each in OPERATIONS:
+    for each in (*OPERATIONS, *OPERATOR_OPERATIONS):
         theirs, ours = each.path.split("/"), path.split("/")
         if each.method == method and len(theirs) == len(ours):
             pairs = zip(theirs, ours, strict=True)

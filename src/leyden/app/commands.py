@@ -120,6 +120,11 @@ _OPERATOR = {
     "api-keys": LazyCommand(
         "leyden.people.cli.keys", "Create, list and revoke API keys.", attribute="key"
     ),
+    "operator-keys": LazyCommand(
+        "leyden.people.cli.operator_keys",
+        "Create, list and revoke keys of the operator API.",
+        attribute="operator_keys",
+    ),
     "coupons": LazyCommand(
         "leyden.channels.money.cli.coupons",
         "Create and list coupons, each redeemable once for credit.",

@@ -19,7 +19,7 @@ from leyden.nodes.pages import (
     webhooks,
 )
 from leyden.nodes.rules.nodes import Action
-from leyden.operators.pages import operator
+from leyden.operators.pages import operator, operator_keys
 from leyden.people.pages import (
     account,
     audit,
@@ -121,6 +121,10 @@ PAGES: tuple[Page, ...] = (
     Page("GET", f"{_OPERATOR}/coupons", operator.coupons, Who.OPERATOR),
     Page("POST", f"{_OPERATOR}/coupons", operator.issue_coupons, Who.OPERATOR),
     *_events(f"{_OPERATOR}/events", Who.OPERATOR, Who.OPERATOR, of="alarm_endpoint_id"),
+    Page("GET", f"{_OPERATOR}/keys", operator_keys.show, Who.OPERATOR),
+    Page("POST", f"{_OPERATOR}/keys", operator_keys.create, Who.OPERATOR),
+    Page("GET", f"{_OPERATOR}/keys/revoke", operator_keys.ask_revoke, Who.OPERATOR),
+    Page("POST", f"{_OPERATOR}/keys/revoke", operator_keys.revoke, Who.OPERATOR),
     Page("GET", f"{_OPERATOR}/audit", operator.audit, Who.OPERATOR),
     Page("GET", _CHANNELS, orders.list_, Right.LOOK),
     Page("GET", f"{_CHANNELS}/new", order_form.ask, Right.MONEY),

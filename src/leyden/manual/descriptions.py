@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from leyden.base import guides
 from leyden.base.http.operations import Operation
+from leyden.base.rules.accounts import Scope
 from leyden.events.rules.events import TYPES
 from leyden.schemas.node_settings import TABLE
 
@@ -33,19 +34,22 @@ _TAGS: Final = {
     "webhooks": Tag("Webhooks", "Events of a node, and how they were delivered."),
     "flow": Tag("Channels and credit", "Order inbound channels; your money."),
 }
+_OPERATOR: Final = Tag("Operator", "What operators do; needs a key of theirs.")
 # Operations of one tag in two modules.
 _ALIKE: Final = {"quotas": "keys", "subscriptions": "events"}
 
 
 def tag(operation: Operation) -> Tag:
     """Return the group that an operation belongs to."""
+    if operation.scope is Scope.OPERATOR:
+        return _OPERATOR
     module = operation.run.__module__.rpartition(".")[2]
     return _TAGS.get(_ALIKE.get(module, module), Tag(module, ""))
 
 
-def tags() -> list[Tag]:
-    """Return all groups, in the order of the reference."""
-    return list(_TAGS.values())
+def tags(*, operators: bool = False) -> list[Tag]:
+    """Return all groups, in the order of the reference; operators' is not in it."""
+    return [*_TAGS.values(), *([_OPERATOR] if operators else ())]
 
 
 def summary(operation: Operation) -> str:
@@ -58,7 +62,12 @@ def summary(operation: Operation) -> str:
 
 
 def details(operation: Operation) -> str:
-    """Return the Markdown about an operation that docs/customers/api.md has."""
+    """Return the Markdown about an operation that docs/customers/api.md has.
+
+    About operators' there is what their docstrings have.
+    """
+    if operation.scope is Scope.OPERATOR:
+        return operation.description.partition("\n\n")[2]
     return _sections().get(f"{operation.method} {operation.path}", "")
 
 

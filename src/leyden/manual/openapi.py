@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from leyden.base.http import csv_responses, event_streams
 from leyden.base.http.operations import Operation, Problem, Table
+from leyden.base.rules.accounts import Scope
 from leyden.errors import (
     Away,
     Conflict,
@@ -40,7 +41,12 @@ _PATH = {
     "delivery_id": "The delivery's id.",
     "subscription_id": "The subscription's id.",
     "name": "The macaroon's name.",
+    "user_id": "The person's id.",
+    "key_id": "The key's id.",
+    "invitation_id": "The invitation's id.",
+    "order_id": "The order's id.",
 }
+_OPERATORS = {**_PATH, "organization_id": "The organization's id."}
 
 
 def document(
@@ -86,7 +92,9 @@ def document(
         "servers": [{"url": url} for url in servers] or [{"url": "/"}],
         "tags": [
             {"name": each.name, "description": each.description}
-            for each in descriptions.tags()
+            for each in descriptions.tags(
+                operators=any(each.scope is Scope.OPERATOR for each in table.operations)
+            )
         ],
         "security": [{"key": []}],
         "paths": paths,
@@ -135,6 +143,7 @@ def _describe(
     operation: Operation, schema_of: Mapping[type[Any], dict[str, Any]]
 ) -> dict[str, Any]:
     example = examples().get(operation.name, Example(answer=UNSET))
+    names = _OPERATORS if operation.scope is Scope.OPERATOR else _PATH
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": descriptions.summary(operation),
@@ -145,7 +154,7 @@ def _describe(
                 "name": name,
                 "in": "path",
                 "required": True,
-                "description": _PATH[name],
+                "description": names[name],
                 "schema": {"type": "string"},
                 **_example(example.path.get(name, UNSET)),
             }

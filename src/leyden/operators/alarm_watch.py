@@ -36,6 +36,8 @@ _START_LATER: Final = (
     AlarmKind.TREASURY_AWAY,
     AlarmKind.SELLER_AWAY,
     AlarmKind.MARKET_AWAY,
+    AlarmKind.GATEWAY_AWAY,
+    AlarmKind.CHAIN_AWAY,
 )
 _STARTS_WITHIN: Final = timedelta(minutes=30)
 # Verifying reads all entries of the ledger, which would slow down every restart.

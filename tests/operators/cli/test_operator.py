@@ -9,6 +9,7 @@ import pytest
 from leyden.base import settings
 from leyden.base.opening import opened
 from leyden.base.platform import Platform
+from leyden.base.rules.accounts import INSTALLATION
 from leyden.channels.rows.treasury_checks import TreasuryCheck
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.channels.wiring.channels import make_channels
@@ -495,3 +496,20 @@ def test_operators_are_added_listed_and_removed(
         2,
         True,
     )
+
+
+def test_keys_of_the_operator_api(migrated: Typed) -> None:
+    assert "no keys yet" in migrated("operator-keys", "list").output
+    created = migrated("operator-keys", "create", "--name", "billing", "--json")
+    made = printed_json(created)
+    assert authenticate(made["api_key"]) == INSTALLATION
+    assert made["scopes"] == ["operator"]
+    listed = migrated("operator-keys", "list", "--json").output
+    assert made["key_id"] in listed
+    assert made["api_key"] not in listed
+    revoked = migrated("operator-keys", "revoke", made["key_id"], "--yes")
+    assert revoked.output == "revoked\n"
+    with pytest.raises(Unauthorized):
+        authenticate(made["api_key"])
+    again = migrated("operator-keys", "revoke", made["key_id"], "--yes")
+    assert again.exit_code != 0

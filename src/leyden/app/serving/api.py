@@ -33,6 +33,7 @@ from leyden.base.http.request_metrics import observe
 from leyden.base.http.responses import Headers, Stream
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Principal
+from leyden.base.rules.accounts import Scope as AuthScope
 from leyden.errors import (
     Forbidden,
     LeydenError,
@@ -49,6 +50,11 @@ from leyden.values import Struct
 
 # Another request changed the row first: a retry settles all but the busiest rows.
 _TRIES = 5
+_OPERATORS = "This key lacks the scope operator: only an operator's key has it."
+_NOT_OPERATORS = (
+    "A key with the scope operator reaches only the operator API. Use a key of the "
+    "organization."
+)
 _JSON: Headers = [
     (b"content-type", b"application/json"),
     (b"leyden-version", __version__.encode()),
@@ -156,6 +162,8 @@ class Api:
         scope["operation"] = operation.name
         _check_may(principal, operation, parameters)
         await turns.begin(principal.organization_id)
+        if principal.is_operator:
+            await self._audit(principal, scope, now=now)
         call = _Call(principal, operation, parameters, wants, now)
         return await self._execute(call, scope, receive)
 
@@ -207,6 +215,18 @@ class Api:
         )
         return status, body, _JSON
 
+    async def _audit(
+        self, principal: Principal, scope: Scope, *, now: datetime
+    ) -> None:
+        """Record a call of the operator API before it is made."""
+        async with self._platform.database.transaction() as tx:
+            await tx.audit.add(
+                at=now,
+                actor=principal.actor,
+                action="operator API called",
+                subject=f"{scope['method']} {scope['path']}",
+            )
+
     def _find(self, scope: Scope) -> tuple[Methods, dict[str, str]]:
         if reading.is_disguised(scope["raw_path"]):
             return {}, {}
@@ -231,6 +251,10 @@ class Api:
 def _check_may(
     principal: Principal, operation: Operation, parameters: Mapping[str, str]
 ) -> None:
+    if principal.is_operator is not (operation.scope is AuthScope.OPERATOR):
+        raise Forbidden(_NOT_OPERATORS if principal.is_operator else _OPERATORS)
+    if principal.is_operator:
+        return
     if operation.scope is not None and operation.scope not in principal.scopes:
         raise Forbidden
     own = principal.organization_id

@@ -94,7 +94,8 @@ keys = Table(
     "api_key",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    # An organization's id, or "installation": so no foreign key, here and in the next.
+    Column("organization_id", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("hint", Text, nullable=False),  # the first characters, to tell them apart
     Column("digest", LargeBinary, nullable=False, unique=True),
@@ -111,7 +112,8 @@ audit = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("at", BigInteger, nullable=False),
-    Column("actor", Text, nullable=False),  # key:<id>, user:<id> or operator:<login>
+    # key:<id>, user:<id>, operator:<login>, operator:key:<id>
+    Column("actor", Text, nullable=False),
     Column("organization_id", Text),
     Column("action", Text, nullable=False),
     Column("subject", Text, nullable=False),
@@ -123,7 +125,7 @@ audit = Table(
 answers = Table(
     "saved_answer",
     metadata,
-    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("organization_id", Text, nullable=False),
     Column("key", LargeBinary, nullable=False),  # digest of the Idempotency-Key
     Column("request", LargeBinary, nullable=False),  # digest of operation and body
     Column("started", BigInteger, nullable=False),

@@ -187,6 +187,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Origins of the dashboard, whose pages call nodes; empty: the API's URL."""
     docs_published: str = ""
     """Operators' guides that /docs shows to customers, too; comma-separated."""
+    status_page: bool = False
+    """Serve /status to everybody: what works, and incidents of the last week."""
     node_data_kept_s: Seconds = 604_800
     """Time during which a deleted node can be restored."""
 

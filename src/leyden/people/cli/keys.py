@@ -53,7 +53,7 @@ def create(
             actor=operator(),
         ),
     )
-    print_one({"api_key": text, **_shown(made)}, as_json=as_json)
+    print_one({"api_key": text, **key_fields(made)}, as_json=as_json)
 
 
 @key.command("list")
@@ -71,7 +71,7 @@ def list_(organization: str | None, *, as_json: bool) -> None:
     )
     print_list(
         "keys",
-        map(_shown, found),
+        map(key_fields, found),
         as_json=as_json,
         empty="no API keys yet; see: leyden api-keys create --help",
         spare=("organization_id", "created", "begins", "expires", "last_used"),
@@ -103,7 +103,8 @@ def revoke(key_id: str, organization: str | None, *, yes: bool, as_json: bool) -
     print_done({"key_id": key_id, "revoked": True}, "revoked", as_json=as_json)
 
 
-def _shown(key: ApiKey) -> dict[str, Any]:
+def key_fields(key: ApiKey) -> dict[str, Any]:
+    """Return a key's fields for operators."""
     return {
         "key_id": key.id,
         "organization_id": key.organization_id,
