@@ -140,7 +140,7 @@ _CUSTOMER = {
     ),
     "wallet": LazyCommand(
         "leyden.customer.wallet",
-        "Create and unlock a node's wallet, bake macaroons, manage backups.",
+        "Use a node's wallet: unlock, receive, send, channels, macaroons, backups.",
     ),
     "flow": LazyCommand(
         "leyden.customer.orders",
