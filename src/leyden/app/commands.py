@@ -154,7 +154,7 @@ _CUSTOMER = {
     ),
     "wallet": LazyCommand(
         "leyden.customer.wallet",
-        "Create and unlock a node's wallet, bake macaroons, manage backups.",
+        "Use a node's wallet: unlock, receive, send, channels, macaroons, backups.",
     ),
     "channels": LazyCommand(
         "leyden.customer.orders", "Buy inbound channels, and manage their orders."

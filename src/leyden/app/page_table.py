@@ -1,5 +1,6 @@
 """The table of all pages."""
 
+from leyden.base.pages import private_chain
 from leyden.base.pages.visits import Page, Who
 from leyden.base.rules.sign_in import Right
 from leyden.channels.money.pages import credit
@@ -133,6 +134,9 @@ PAGES: tuple[Page, ...] = (
     Page("GET", _ORDER, orders.show, Right.LOOK),
     Page("GET", f"{_ORDER}/changes", orders.changes, Right.LOOK),
     Page("POST", f"{_ORDER}/cancel", orders.cancel, Right.MONEY),
+    Page("POST", f"{_ORDER}/simulate-payment", orders.simulate_payment, Right.MONEY),
+    Page("POST", f"{_HERE}/private-chain/mine", private_chain.mine, Right.LOOK),
+    Page("POST", f"{_HERE}/private-chain/pay", private_chain.pay, Right.NODES),
     Page("GET", f"{_HERE}/credit", credit.show, Right.LOOK),
     Page("POST", f"{_HERE}/credit", credit.redeem, Right.MONEY),
     Page("GET", f"{_HERE}/credit/ledger.csv", credit.sheet, Right.LOOK),

@@ -35,6 +35,7 @@ _CHECK_EVERY_S: Final = 60.0
 _START_LATER: Final = (
     AlarmKind.TREASURY_AWAY,
     AlarmKind.SELLER_AWAY,
+    AlarmKind.SELLER_UNREACHABLE,
     AlarmKind.MARKET_AWAY,
     AlarmKind.GATEWAY_AWAY,
     AlarmKind.CHAIN_AWAY,

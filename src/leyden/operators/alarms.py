@@ -224,6 +224,7 @@ async def _seller(channels: ChannelServices) -> list[Alarm]:
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
             balance = await seller_balance.read(channels)
+            unreachable = await seller_balance.unreachable(channels)
     except SellerAway as error:
         return [
             Alarm(
@@ -233,8 +234,9 @@ async def _seller(channels: ChannelServices) -> list[Alarm]:
     except TimeoutError:
         what = "the seller does not respond: customers can't order direct channels"
         return [Alarm(AlarmKind.SELLER_AWAY, what)]
-    what = seller_balance.alarm(balance, low=channels.rules.seller_low)
-    return [Alarm(AlarmKind.SELLER_LOW, what)] if what else []
+    low = seller_balance.alarm(balance, low=channels.rules.seller_low)
+    found = {AlarmKind.SELLER_LOW: low, AlarmKind.SELLER_UNREACHABLE: unreachable}
+    return [Alarm(kind, what) for kind, what in found.items() if what]
 
 
 async def _peer_ports(fleet: Fleet) -> list[Alarm]:

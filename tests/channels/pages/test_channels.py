@@ -12,6 +12,7 @@ from leyden.base.platform import Platform
 from leyden.base.rules.units import Sats
 from leyden.base.settings import Settings
 from leyden.channels.money import credit
+from leyden.channels.rules.payments import Confirmations
 from leyden.channels.rules.pricing import Terms
 from leyden.nodes.rules.observations import LndState
 from leyden.values import replace
@@ -107,6 +108,21 @@ async def test_without_scripts_the_price_is_shown_before_the_order(
     assert (wrong.status, "must be a whole number" in wrong.text) == (200, True)
     assert 'value="&lt;many&gt;"' in wrong.text
     assert not world.payments.requests
+
+
+async def test_an_on_chain_payment_shows_its_confirmations(
+    alice: Visitor, world: World
+) -> None:
+    three = replace(world.channels.rules, confirmations=Confirmations(((Sats(0), 3),)))
+    force_setattr(world.channels, "rules", three)
+    page = await ordered(alice)
+    (request,) = world.payments.requests.values()
+    world.payments.send(request.onchain_address, PRICE)
+    await until(lambda: _text(alice, page), shows="have 0 of 3 confirmations")
+    world.payments.mine(1)
+    await until(lambda: _text(alice, page), shows="have 1 of 3 confirmations")
+    world.payments.go_away()
+    assert "need 3 confirmations" in await _text(alice, page)
 
 
 async def test_a_filled_order_shows_its_channel_and_what_came_back(

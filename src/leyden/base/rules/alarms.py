@@ -36,6 +36,7 @@ class AlarmKind(StrEnum):
     QUEUE_LAGGING = "queue.lagging"
     SELLER_AWAY = "seller.away"
     SELLER_LOW = "seller.low"
+    SELLER_UNREACHABLE = "seller.unreachable"
     TOR_AWAY = "tor.away"
     TREASURY_AWAY = "treasury.away"
     TREASURY_DIFFERS = "treasury.differs"

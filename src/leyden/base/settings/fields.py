@@ -249,6 +249,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """gRPC port of the treasury's lnd."""
     devnet_treasury_rest_port: Port = 18_081
     """REST port of the treasury's lnd."""
+    devnet_block_s: Count = 60
+    """Seconds between blocks while a transaction waits for them; 0: you mine."""
     devnet_market: bool = True
     """Run an auction, with a seller, a provider and a customer."""
     devnet_auctioneer_port: Port = 12_020

@@ -146,7 +146,13 @@ def macaroons(
         row["good"] = row["root_key"] in alive
     known = {row["root_key"] for row in rows}
     rows += [
-        {"root_key": each, "name": "", "may": [], "only": [], "good": True}
+        {
+            "root_key": each,
+            "name": "(commands)" if each == str(wallets.COMMANDS_ROOT_KEY) else "",
+            "may": [],
+            "only": [],
+            "good": True,
+        }
         for each in alive
         if each not in known
     ]

@@ -290,6 +290,10 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (AlarmKind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
         (AlarmKind.SELLER_AWAY, "The seller of direct channels does not respond."),
         (AlarmKind.SELLER_LOW, "The seller's wallet balance is low."),
+        (
+            AlarmKind.SELLER_UNREACHABLE,
+            "Payers can't reach the channels that the seller sells.",
+        ),
         (AlarmKind.TOR_AWAY, "Tor does not work, so onion addresses don't either."),
         (AlarmKind.TREASURY_AWAY, "The treasury does not respond."),
         (AlarmKind.TREASURY_DIFFERS, "The treasury and the ledger differ."),
