@@ -99,7 +99,7 @@ async def readmit(
         await tx.people.lock(person.id)
         if not_operators and await tx.people.is_operator(person.id):
             raise Conflict(
-                f"{person.email} is an operator: use `leyden user readmit` on the "
+                f"{person.email} is an operator: use `leyden users reset-password` on the "
                 "machine"
             )
         await tx.accounts.set_password(person.id, digest)

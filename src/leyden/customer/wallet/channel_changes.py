@@ -62,7 +62,7 @@ def open_(
     """Open a channel of SATS to PEER, with this node's own coins.
 
     PEER is PUBLIC-KEY@HOST:PORT, or PUBLIC-KEY if the node is connected to it. To buy a
-    channel that receives: leyden flow order.
+    channel that receives: leyden channels order.
 
     \b
     leyden wallet open pier 0279be667ef9...@node.example.org:9735 1000000
