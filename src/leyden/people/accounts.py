@@ -99,8 +99,8 @@ async def readmit(
         await tx.people.lock(person.id)
         if not_operators and await tx.people.is_operator(person.id):
             raise Conflict(
-                f"{person.email} is an operator: use `leyden users reset-password` on the "
-                "machine"
+                f"{person.email} is an operator: use `leyden users reset-password` on "
+                "the machine"
             )
         await tx.accounts.set_password(person.id, digest)
         await tx.email_links.end_all(person.id)

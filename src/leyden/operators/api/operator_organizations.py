@@ -294,7 +294,7 @@ async def readmit(request: Request, body: Readmission) -> SessionsAnswer:
     """Reset a person's password and authenticator.
 
     For somebody who lost one of them: they are signed out everywhere. An operator is
-    readmitted with `leyden users reset-password` alone, so that no key makes itself one.
+    readmitted with `leyden users reset-password` alone: no key makes itself one.
     """
     await accounts.readmit(
         request.platform,
