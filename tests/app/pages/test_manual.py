@@ -66,6 +66,7 @@ GUIDES = sorted(
     ("scheme", "size"),
     [("dark", NARROW), pytest.param("light", WIDE, marks=pytest.mark.long)],
 )
+@pytest.mark.timeout(300)
 async def test_everyone_can_read_them(
     base: str, scheme: Literal["light", "dark"], size: ViewportSize
 ) -> None:
@@ -143,9 +144,6 @@ async def test_operations_are_searched_and_tried_with_a_key(
         await _try(page, "nodes_list")
         await expect(page.locator("#nodes_list .status")).to_contain_text("200 in ")
         await expect(page.locator("#nodes_list .result")).to_contain_text('"nodes": []')
-
-        await _try(page, "flow_quote")  # which changes nothing, so is not confirmed
-        await expect(page.locator("#flow_quote .status")).to_contain_text(" in ")
 
         await _try(page, "nodes_create")
         await expect(page.locator("#confirm")).to_contain_text("changes Harbour Light")

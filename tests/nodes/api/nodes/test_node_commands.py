@@ -219,7 +219,7 @@ async def test_a_wallet_that_has_keys_keeps_them(
 ) -> None:
     signer = {
         "remotesigning": True,
-        "remotesigninghost": "198.51.100.7:10009",
+        "remotesigninghost": "signer.example:10009",
         "remotesigningmacaroon": "0201036c6e6402" + "ab" * 40,
         "remotesigningcert": PEM,
     }
