@@ -16,7 +16,7 @@ POINT = f"{'ab' * 32}:1"
 PEER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 # lnd's words, as versions 0.20 and 0.21 have them.
 OTHER_NETWORK = "invoice not for current active network 'simnet'"
-OTHER_CHAIN = "address: bc1qharbour is not valid for this network: simnet"
+OTHER_CHAIN = "address is not for simnet"
 LOCKED = "wallet locked, unlock it to enable full RPC access"
 UNKNOWN = "payment isn't initiated"
 _NEVER = {"code": 5, "message": UNKNOWN}

@@ -215,7 +215,8 @@ def _open_channel(lnd: Lnd, point: str) -> dict[str, Any]:
 def _costs(channel: dict[str, Any], *, is_forced: bool) -> list[str]:
     """Return what closing a channel costs, and how long it takes."""
     balance = f"your balance: {int(channel['local_balance']):,} sat"
-    lines = [f"you lose the use of {int(channel['remote_balance']):,} sat inbound"]
+    inbound = int(channel["remote_balance"])
+    lines = [f"you lose {inbound:,} sat of inbound capacity"] if inbound else []
     payer = "you pay" if channel.get("initiator") else "the peer pays"
     fee = int(channel.get("commit_fee", 0))
     if is_forced:

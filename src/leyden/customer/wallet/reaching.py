@@ -48,6 +48,7 @@ _MEANINGS = (
     ("permission denied", "the macaroon does not allow this"),
     ("not for current active network", "this invoice is of another network"),
     ("not valid for this network", "this address is of another chain"),
+    ("address is not for", "this address is of another chain"),
     ("invoice expired", "this invoice has expired"),
     ("invoice is already paid", "this invoice is already paid"),
     ("payment is in transition", "this invoice is being paid already"),
