@@ -39,7 +39,11 @@ export function confirmed({ calls, title, lines, button }) {
       event.preventDefault();
       $("confirm-button").disabled = true;
       try {
-        if (!isKnown) acts = await baked($("confirm-password").value, calls);
+        if (!isKnown) {
+          const made = await baked($("confirm-password").value, calls);
+          if (signal.aborted) return; // it was cancelled, or locked, meanwhile
+          acts = made;
+        }
         given = acts.macaroon;
         dialog.close();
       } catch (error) {

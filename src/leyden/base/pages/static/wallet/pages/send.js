@@ -15,6 +15,8 @@ import { Trouble } from "../trouble.js";
 
 const CALLS = ["/routerrpc.Router/SendPaymentV2", "/lnrpc.Lightning/SendCoins"];
 const AGAIN_MS = 2_000;
+const TRACK_MS = 15_000; // for what lnd knows of a payment, which it says at once
+const GRACE_S = 15; // after a payment's timeout: then its answers have been lost
 const GONE_TRIES = 3; // so often lnd says that it knows nothing, before that is believed
 const GONE_COINS = 10; // the same of a transaction, which takes lnd some seconds
 const SEND_MS = 90_000; // for a transaction, which lnd makes and publishes
@@ -214,7 +216,7 @@ async function pay(amount) {
     max_parts: PARTS,
     ...($("outgoing").value && { outgoing_chan_ids: [$("outgoing").value] }),
     ...(lastHop && { last_hop_pubkey: toBase64(fromHex(lastHop)) }),
-  }, may));
+  }, may, AbortSignal.timeout((seconds + GRACE_S) * 1000)));
 }
 
 /** Ask what is known of a payment; undefined if lnd has none with this hash. */
@@ -222,7 +224,8 @@ async function tracked(hash) {
   const ending = new AbortController();
   try {
     const path = `/v2/router/track/${toBase64Url(fromHex(hash))}=`;
-    for await (const payment of lnd.stream("GET", path, undefined, macaroon(), ending.signal)) {
+    const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(TRACK_MS)]);
+    for await (const payment of lnd.stream("GET", path, undefined, macaroon(), signal)) {
       return payment;
     }
   } catch (error) {
