@@ -3,6 +3,7 @@
 The owner opens a channel, pays, is paid, and closes it; the platform hears none of it.
 """
 
+import asyncio
 from functools import partial
 from pathlib import Path
 
@@ -126,8 +127,9 @@ async def send_coins(window: Window, west: Peer) -> None:
 async def test_the_owner_opens_a_channel_pays_is_paid_and_closes_it(
     platform: RunningPlatform, tmp_path: Path
 ) -> None:
-    east = await with_coins(platform, "east quay")
-    west = await with_coins(platform, "west quay")
+    east, west = await asyncio.gather(
+        *(with_coins(platform, name) for name in ("east quay", "west quay"))
+    )
     await in_the_vault(platform, east)
     folder = tmp_path / "alice"
     async with alice(platform, folder) as window:

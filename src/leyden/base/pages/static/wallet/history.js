@@ -49,7 +49,8 @@ const ofTransaction = (transaction) => {
     state: transaction.num_confirmations > 0 ? "paid" : "pending",
     amount: Number(transaction.amount) + fee,
     fee: 0 - fee,
-    about: transaction.label.replace(/^0:(\w+).*$/, "$1"), // lnd's own: 0:openchannel:shortchanid-…
+    // lnd's own, 0:openchannel:shortchanid-…; those of the page that sends say nothing.
+    about: transaction.label.replace(/^0:(\w+).*$/, "$1").replace(/^dashboard [0-9a-f]{16}$/, ""),
     peer: "",
     id: transaction.tx_hash,
   };
