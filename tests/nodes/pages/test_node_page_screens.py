@@ -7,7 +7,6 @@ import pytest
 from playwright.async_api import ViewportSize
 
 from leyden.app.serving.site import Site
-from tests.base.pages.keyboard import faults_by_keyboard
 from tests.base.pages.screen import NARROW, WIDE
 from tests.base.pages.visitor import Visitor
 from tests.nodes.fleet_harness import FleetHarness
@@ -112,8 +111,5 @@ async def test_pages_with_money_on_them_are_clean(
             await pages.open(name)
             if step is not None:
                 await step(pages)
-            found = await pages.screen.faults()
-            if scheme == "light" and step is not close:
-                found += await faults_by_keyboard(pages.page)
-            faults += [f"{name}: {each}" for each in found]
+            faults += [f"{name}: {each}" for each in await pages.screen.faults()]
     assert faults == []
