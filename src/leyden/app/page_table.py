@@ -164,6 +164,7 @@ PAGES: tuple[Page, ...] = (
     Page("GET", f"{_NODES}/deleted", deleted_nodes.list_, Right.LOOK),
     Page("GET", _NODE, node.show, Right.LOOK),
     Page("GET", f"{_NODE}/changes", node.changes, Right.LOOK),
+    Page("GET", f"{_NODE}/machine", node.machine, Right.LOOK),
     Page("GET", f"{_NODE}/log", log.show, Right.LOOK),
     Page("GET", f"{_NODE}/log/download", log.download, Right.LOOK),
     Page("GET", f"{_NODE}/certificate", node.certificate, Right.LOOK),

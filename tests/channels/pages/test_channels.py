@@ -150,6 +150,10 @@ async def test_a_filled_order_shows_its_channel_and_what_came_back(
     ):
         assert shown in text, shown
     assert "Pay " not in text
+    leases = world.channels.database.reader.leases
+    bought = await leases.of_organization(alice.organization_id, limit=9)
+    assert bought == {lease.channel_point: (page.rpartition("/")[2], 852_016)}
+    assert await leases.of_organization("another", limit=9) == {}
     account = (await alice.get(f"{alice.root}/credit")).text
     for shown in ("Payment", "Channel bought", "Unused fee", ">318 sat<"):
         assert shown in account, shown

@@ -21,7 +21,10 @@ from tests.conftest import NOW
 from tests.nodes.fleet_harness import SETTINGS, FleetHarness
 from tests.nodes.rules.test_node_settings import SIGNER
 
-PAGES = ("initialise", "restore", "unlock", "password", "bakery", "vault")
+PAGES = (
+    *("initialise", "restore", "unlock", "password"),
+    *("receive", "send", "payments", "channels", "bakery", "vault"),
+)
 WORDS = "abandon " * 23 + "art"
 
 
