@@ -58,8 +58,11 @@ def test_the_source_makes_the_wheel(files: dict[str, Path], tmp_path: Path) -> N
     with tarfile.open(named(files, ".tar.gz")) as archive:
         archive.extractall(tmp_path, filter="data")
     [folder] = tmp_path.iterdir()
-    kept = {"src", "CHANGELOG.md", "LICENSE", "PACKAGE.md", "PKG-INFO", ".gitignore"}
-    assert {each.name for each in folder.iterdir()} <= kept | {"pyproject.toml"}
+    kept = {"src", "CHANGELOG.md", "LICENSE", "NOTICE", "PACKAGE.md", "PKG-INFO"}
+    assert {each.name for each in folder.iterdir()} <= kept | {
+        "pyproject.toml",
+        ".gitignore",
+    }
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
     environment = {"SOURCE_DATE_EPOCH": at}
     subprocess.run(command, cwd=folder, env=environment, check=True)
