@@ -1,10 +1,11 @@
 // Times are in UTC without scripts; here each is shown in the zone that the reader chose,
 // or else the browser's, with UTC on hover. To the minute, as the page had it, so that a
 // table's width stays.
+const chosen = document.documentElement.dataset.timeZone || undefined;
 const local = new Intl.DateTimeFormat("sv-SE", {
   dateStyle: "short",
   timeStyle: "short",
-  timeZone: document.documentElement.dataset.timeZone || undefined,
+  timeZone: chosen,
 });
 
 function enhance() {
@@ -16,7 +17,7 @@ function enhance() {
     part.textContent = local.format(at);
   }
   for (const part of document.querySelectorAll("[data-zone-name]")) {
-    part.textContent = local.resolvedOptions().timeZone;
+    part.textContent = chosen ?? local.resolvedOptions().timeZone;
   }
 }
 
