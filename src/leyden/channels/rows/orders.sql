@@ -39,11 +39,9 @@ ORDER BY created DESC, id DESC
 LIMIT :limit;
 
 -- name: newest
--- Of all organizations. An empty filter matches every order.
+-- Of all organizations.
 SELECT *
 FROM channel_order
-WHERE (CAST(:organization_id AS TEXT) = '' OR organization_id = :organization_id)
-    AND (CAST(:status AS TEXT) = '' OR status = :status)
 ORDER BY created DESC, id DESC
 LIMIT :limit;
 

@@ -16,6 +16,7 @@ from leyden.base.cli.output import (
     print_rows,
 )
 from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Organization
 from leyden.base.rules.times import to_iso
 from leyden.base.tasks import job_labels
 from leyden.channels.cli.running import on_channels
@@ -155,11 +156,16 @@ def list_(
 
     async def newest(platform: Platform) -> list[dict[str, Any]]:
         of = await organization_named(platform, organization) if organization else None
-        found = await platform.database.reader.orders.newest(
-            organization_id=of.id if of else "", status=status or "", limit=limit
-        )
+        reader = platform.database.reader.orders
+        if status:
+            found = await _in_status(platform, OrderStatus(status), of)
+        elif of:
+            found = await reader.page(of.id, limit=limit)
+        else:
+            found = await reader.newest(limit=limit)
         return [
-            {**order_shown(each), "created": to_iso(each.created)} for each in found
+            {**order_shown(each), "created": to_iso(each.created)}
+            for each in found[:limit]
         ]
 
     async def needing_attention(platform: Platform) -> list[dict[str, Any]]:
@@ -179,6 +185,18 @@ def list_(
         empty="no orders need attention" if needs_attention else "no orders",
         spare=("created", "organization_id", "capacity", "fee"),
     )
+
+
+async def _in_status(
+    platform: Platform, status: OrderStatus, of: Organization | None
+) -> list[Order]:
+    """Return all orders with this status, newest first."""
+    found: list[Order] = []
+    after = ""
+    while part := await platform.database.reader.orders.in_status(status, after=after):
+        found += [each for each in part if not of or each.organization_id == of.id]
+        after = part[-1].id
+    return sorted(found, key=lambda each: each.created, reverse=True)
 
 
 def order_shown(order: Order) -> dict[str, Any]:
