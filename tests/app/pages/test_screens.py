@@ -8,13 +8,15 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import ViewportSize
 
-from leyden.app.front import dashboard
+from leyden.app.front import dashboard, make_front
 from leyden.app.serving.site import Site
+from leyden.base.http.server import bind, serving
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.events import letters
 from leyden.events.rows.email_links import EmailLink, LinkKind
 from leyden.people import accounts, api_keys
+from leyden.values import replace
 from tests.base.pages.conftest import PASSWORD
 from tests.base.pages.keyboard import faults_by_keyboard
 from tests.base.pages.mailroom import SENDS_EMAILS
@@ -68,6 +70,9 @@ async def pages(
         expires=None,
         actor=f"operator:{EVIL}",
     )
+    operators_key, _ = await api_keys.create_operator_key(
+        platform, name=EVIL, expires=None, actor=EVIL
+    )
     await accounts.set_operator(
         platform, "alice@example.org", operator=True, actor=EVIL
     )
@@ -101,6 +106,7 @@ async def pages(
         "alarm_endpoint_id": f"{of_alarms['once']}S",
         "id": team.id,
         "key_id": key.id,
+        "operator_key_id": operators_key.id,
         "user_id": await user_id(platform, "alice"),
         "invitation_id": invitation.id,
     }
@@ -156,6 +162,21 @@ async def test_every_page_is_clean_and_open_to_everyone(
             faults += [f"{path}: {each}" for each in found]
     assert faults == []
     assert screen.complaints == []
+
+
+async def test_the_status_page_is_clean_on_a_phone(platform: Platform) -> None:
+    sockets = bind("127.0.0.1", 0)
+    own = f"http://localhost:{sockets[0].getsockname()[1]}"
+    given = replace(platform, settings=replace(platform.settings, status_page=True))
+    site = dashboard(given, version="0.1.0", origins=[own])
+    front = make_front(given, site, far=None, challenges=None)
+    async with serving(front, sockets, grace_s=1), chromium() as browser:
+        context = await browser.new_context(viewport=NARROW)
+        screen = await Screen.opened(context, own)
+        await screen.go("/status")
+        assert "Platform status" in await screen.page.content()
+        assert await screen.faults() == []
+        assert screen.complaints == []
 
 
 async def test_a_passkey_signs_in_and_a_removed_one_does_not(
