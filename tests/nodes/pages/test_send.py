@@ -193,7 +193,7 @@ BAD = (
         "This invoice is for another network",
     ),
     (INVOICE, Refusal("checksum failed. Expected a, got b"), "a character of it"),
-    (ADDRESS, Refusal("address: x is not valid for this network"), "not an invoice"),
+    (ADDRESS, Refusal("address is not for simnet"), "not an invoice or address"),
 )
 
 

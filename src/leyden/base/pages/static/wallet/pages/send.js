@@ -33,7 +33,7 @@ const REASONS = {
 // lnd's own words about money, and what they mean; the first that matches.
 const MEANINGS = [
   [/not for current active network/i, "This invoice is for another network than this node's."],
-  [/not valid for this network|unknown address type|decode.*address|unknown format|unknown size|bech32|base58|checksum|invalid index|invalid character/i,
+  [/address is not for|not valid for this network|unknown address type|decode.*address|unknown format|unknown size|bech32|base58|checksum|invalid index|invalid character/i,
     "This is not an invoice or address of this node's network, or a character of it is wrong."],
   [/invoice expired/i, "This invoice has expired. Ask for a new one."],
   [/insufficient funds|insufficient.*available|not enough/i, "The node has not enough confirmed coins for this amount and its fee."],
