@@ -48,7 +48,6 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/stories/test_first_channel.py",
         "tests/stories/test_lsps1.py",
         "tests/stories/test_receiving.py",
-        "tests/stories/test_wallet_commands.py",
         "tests/stories/test_claim.py",
         "tests/stories/test_zero_conf.py",
         "tests/stories/test_funding.py",
