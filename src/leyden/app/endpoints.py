@@ -5,7 +5,7 @@ from typing import Any
 
 from leyden.base.http.operations import Method, Operation
 from leyden.base.rules.accounts import Scope
-from leyden.channels.api import flow
+from leyden.channels.api import flow, platform
 from leyden.channels.money.api import flow as money_flow
 from leyden.errors import Conflict, Expired, OverLimit, Refused
 from leyden.events.api import events, subscriptions
@@ -63,6 +63,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_WEBHOOKS}/test", webhooks.test, _NODE, _NOT_NOW),
     Operation("POST", f"{_WEBHOOKS}/rotate-secret", webhooks.rotate_secret, _NODE),
     Operation("GET", "/versions", nodes.list_versions, _NODE),
+    Operation("GET", "/platform", platform.show, None),
     Operation("POST", "/flow/quote", flow.quote, _FLOW, _NOT_NOW),
     Operation(
         "POST",
@@ -77,6 +78,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/flow/coupons", money_flow.coupons, _FLOW),
     Operation("POST", "/flow/redeem", money_flow.redeem, _FLOW, repeatable=True),
     Operation("GET", "/flow/orders", flow.list_, _FLOW),
+    Operation("GET", "/flow/orders/{order_id}", flow.get, _FLOW),
     Operation("GET", "/flow/balance", money_flow.balance, _FLOW),
     Operation("GET", "/flow/ledger", money_flow.ledger, _FLOW),
     Operation("GET", "/events", events.list_, None, (Expired,)),
