@@ -135,7 +135,7 @@ def test_every_endpoint_is_called_by_some_method(platform: ServedPlatform) -> No
     with platform.client() as leyden:
         assert leyden.key().organization_id == platform.organization_id
         assert leyden.quotas()["nodes"].used == 0
-        assert leyden.platform().networks == ["testnet"]
+        assert leyden.platform().networks == ["mainnet", "testnet"]
         answer = list(leyden.events.all_(types=["key.*"]))
         assert answer[-1].type == "key.created"
         page = next(leyden.events.follow(answer[0].id, types=["key.*"], wait_s=1))
