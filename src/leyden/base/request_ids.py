@@ -3,15 +3,11 @@
 Ids that callers send are ignored, so that nobody can make one that is not unique.
 """
 
-import asyncio
 import secrets
 from contextvars import ContextVar
-from typing import Any
 
 # With the task that answers it: another one that it starts may outlive it.
-_CURRENT: ContextVar[tuple[asyncio.Task[Any] | None, str]] = ContextVar(
-    "request_id", default=(None, "")
-)
+_CURRENT: ContextVar[tuple[object, str]] = ContextVar("request_id", default=(None, ""))
 
 
 def new() -> str:
@@ -21,15 +17,20 @@ def new() -> str:
 
 def begin(request_id: str) -> None:
     """Note that this task answers this request."""
-    _CURRENT.set((asyncio.current_task(), request_id))
+    _CURRENT.set((_task(), request_id))
 
 
 def current() -> str:
     """Return the id of the request that this task answers, or ""."""
     task, request_id = _CURRENT.get()
-    if task is None:
-        return ""
+    return request_id if task is not None and task is _task() else ""
+
+
+def _task() -> object:
+    """Return the task that runs; None in a thread of its own."""
+    import asyncio  # noqa: PLC0415  commands that log without it start faster
+
     try:
-        return request_id if asyncio.current_task() is task else ""
-    except RuntimeError:  # in a thread of its own
-        return ""
+        return asyncio.current_task()
+    except RuntimeError:
+        return None

@@ -148,7 +148,7 @@ def payments(
 
     \b
     leyden wallet payments pier --kind payment --state "in flight"
-    leyden wallet payments pier --days 365 --most 100000 --csv > 2026.csv
+    leyden wallet payments pier --days 365 --limit 100000 --csv > 2026.csv
     """
     found = session.node(node)
     since = int((utc_now() - timedelta(days=days)).timestamp())
