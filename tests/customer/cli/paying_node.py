@@ -34,6 +34,7 @@ class PayingNode:
         self.is_locked = False
         self.transactions: list[dict[str, Any]] = []
         self.drops: set[str] = set()  # paths that are done, and not answered
+        self.defers: set[str] = set()  # paths that are posted to, and done much later
         self.answers: dict[str, Any] = {
             "/v1/balance/channels": {
                 "local_balance": {"sat": "100000", "msat": "100000000"}
@@ -98,6 +99,9 @@ class PayingNode:
         self.macaroons.add(request.headers.get("Grpc-Metadata-macaroon", ""))
         if self.is_locked:
             say(request, 500, {"code": 2, "message": LOCKED})
+            return
+        if method == "POST" and path in self.defers:
+            request.close_connection = True
             return
         status, *lines = self._lines(path, request.path, body)
         if path in self.drops:

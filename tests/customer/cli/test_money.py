@@ -219,6 +219,24 @@ def test_a_node_that_locks_in_the_middle_leaves_it_unknown(
     assert "lnsb1coffee" in unknown.stderr
 
 
+@pytest.mark.parametrize(
+    ("target", "path", "says"),
+    [
+        (("lnsb1coffee",), "/v2/router/send", "whether it is paid is unknown"),
+        ((ADDRESS, "7000"), "/v1/transactions", "whether it was sent is unknown"),
+    ],
+)
+def test_what_the_node_has_not_begun_after_a_lost_answer_may_still_begin(
+    wallet: Wallet, lnd: PayingNode, target: tuple[str, ...], path: str, says: str
+) -> None:
+    lnd.asks("lnsb1coffee")
+    lnd.defers = {path}
+    unknown = wallet("send", *target, "--yes")
+    assert unknown.exit_code == 7, unknown.output
+    assert says in unknown.stderr
+    assert "nothing was sent" not in unknown.stderr
+
+
 @contextmanager
 def lnurl_server(**answers: Any) -> Iterator[tuple[str, list[str]]]:
     """Serve one lightning address; yield its domain, and what was asked."""

@@ -305,15 +305,24 @@ def _pay(
 
 
 def _found(lnd: Lnd, decoded: DecodedInvoice, error: LeydenError) -> Payment | None:
-    """Ask how a payment stands whose end was not heard; None if it never began."""
+    """Ask how a payment stands whose end was not heard; None if it never began.
+
+    That is lnd's word alone: an answer that was lost may have overtaken the payment.
+    """
     try:
-        return payments.find(lnd, decoded.payment_hash)
+        found = payments.find(lnd, decoded.payment_hash)
     except (NodeAway, NodeRefused):
+        found = None
+        is_refused = False
+    else:
+        is_refused = isinstance(error, NodeRefused)
+    if found is None and not is_refused:
         raise TookTooLong(
             f"{error.message}; whether it is paid is unknown. Once the node responds, "
             "repeat the command with this invoice, which is never paid twice: "
             f"{decoded.invoice}"
         ) from None
+    return found
 
 
 def _hangs(node: NodeItem, decoded: DecodedInvoice) -> str:
@@ -419,15 +428,20 @@ def _send_coins(
 
 
 def _labelled(lnd: Lnd, node: NodeItem, label: str, error: LeydenError) -> str:
-    """Return the transaction with this label; "" if there is none."""
+    """Return the transaction with this label; "" if lnd refused to make it."""
     try:
-        found = lnd.get("/v1/transactions").get("transactions", ())
+        listed = lnd.get("/v1/transactions").get("transactions", ())
     except (NodeAway, NodeRefused):
+        listed, is_refused = (), False
+    else:
+        is_refused = isinstance(error, NodeRefused)
+    found = next((str(e["tx_hash"]) for e in listed if e.get("label") == label), "")
+    if not found and not is_refused:
         raise TookTooLong(
             f"{error.message}; whether it was sent is unknown. Before you repeat it, "
             f"look: leyden wallet payments {node.node_name!r} --kind on-chain"
         ) from None
-    return next((str(e["tx_hash"]) for e in found if e.get("label") == label), "")
+    return found
 
 
 def outpoint(text: str) -> dict[str, object]:

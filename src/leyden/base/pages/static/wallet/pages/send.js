@@ -384,7 +384,7 @@ async function labelled(label) {
     }
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
-  throw new Trouble("refused", `The node made no transaction. ${NOTHING}`);
+  throw new Trouble("refused", "Whether the coins were sent is not known: the node lists no such transaction yet. See Payments before you send again.");
 }
 
 window.addEventListener("beforeunload", (event) => {
