@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from leyden.base.rules.accounts import (
     INSTALLATION,
+    OF_ORGANIZATIONS,
     ApiKey,
     Principal,
     Scope,
@@ -51,7 +52,7 @@ def test_scopes_are_known_words_and_at_least_one() -> None:
 
 
 def test_an_operator_is_known_by_the_owner_of_the_key_and_by_its_scope() -> None:
-    every, node = frozenset(Scope), frozenset({Scope.NODE})
+    every, node = OF_ORGANIZATIONS, frozenset({Scope.NODE})
     operator = Principal(INSTALLATION, "7", every)
     assert (operator.is_operator, operator.actor) == (True, "operator:key:7")
     for principal in (
@@ -70,7 +71,7 @@ def test_a_key_lives_until_it_expires_or_is_revoked() -> None:
             organization_id=new_id(),
             name="backend",
             hint="leyden_abcd",
-            scopes=frozenset(Scope),
+            scopes=OF_ORGANIZATIONS,
             created=NOON,
             expires=expires,
             last_used=None,

@@ -163,7 +163,7 @@ async def test_a_rotation_that_was_killed_is_gone_on_with(
     before = Authority(folder)
     begun(folder, tmp_path / "spare", given, moved)
     if moved < 3:
-        with pytest.raises(SetupError, match=r"interrupted.*authority rotate"):
+        with pytest.raises(SetupError, match=r"interrupted.*ca rotate"):
             await started(given)
     async with opened(given) as platform:
         after = await authorities.rotate(platform, actor=OF_THE_TESTS)

@@ -220,7 +220,8 @@ async def test_a_wrong_or_unknown_field_is_refused_by_name(
     assert answer.status == 400
     assert next(iter(wrong)) in answer.json()["message"]
     answer = await call(opal, operation, ids, {**body, "colour": "red"})
-    assert (answer.status, answer.json()["message"]) == (400, "unknown field colour")
+    assert answer.status == 400
+    assert answer.json()["message"] == "colour: is not a known field"
 
 
 @pytest.mark.parametrize(
@@ -402,14 +403,14 @@ async def test_an_organization_gets_no_key_of_operators(
 
 def test_the_document_describes_operators_under_a_tag_of_their_own() -> None:
     described = document(Table((*OPERATIONS, *OPERATOR_OPERATIONS)), version="0")
-    assert described["tags"][-1]["name"] == "Operator"
+    assert "Operator" in {each["name"] for each in described["tags"]}
     for operation in OPERATOR_OPERATIONS:
         of = described["paths"][operation.path][operation.method.lower()]
         assert of["tags"] == ["Operator"]
         assert of["summary"]
         assert all(each["description"] for each in of["parameters"])
     for name, schema in described["components"]["schemas"].items():
-        for field, of in schema["properties"].items():
+        for field, of in schema.get("properties", {}).items():
             assert of.get("description"), f"{name}.{field}"
     plain = document(Table(OPERATIONS), version="0")
     assert "Operator" not in {each["name"] for each in plain["tags"]}
