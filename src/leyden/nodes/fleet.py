@@ -1,6 +1,5 @@
 """The fleet: everything needed to run nodes; nodes/wiring/fleet.py builds it."""
 
-import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -81,7 +80,6 @@ class Fleet(Struct, frozen=True, kw_only=True):
     tor: Tor | None = None  # if the operator runs one
     authority: Authority
     clock: Clock
-    backup_checks: asyncio.Lock = field(default_factory=asyncio.Lock)
     sides: Mapping[RuntimeName, MoveEndpoint] = field(default_factory=dict)
     starts: StartLimit
     rules: FleetSettings = field(default_factory=FleetSettings)

@@ -62,7 +62,7 @@ async def reseal(
         raise Malformed("backups: has a duplicate entry")
     for each in anew:
         kind: Literal["seed", "macaroon"] = "seed" if each.name is None else "macaroon"
-        await backups.check(fleet, each.value, kind=kind)
+        await backups.check(organization_id, each.value, kind=kind)
     found = [
         (each, *both)
         for each in anew
