@@ -72,7 +72,7 @@ async def open_a_channel(window: Window, west: Peer) -> None:
 
 async def pay(window: Window, west: Peer) -> str:
     """Pay an invoice, and try it again; return the macaroon that could spend."""
-    asked = {"value": "12000", "memo": "a net"}
+    asked = {"value": "32000", "memo": "a net"}
     request = (await west.call("POST", "/v1/invoices", asked))["payment_request"]
     await window.page.fill("#to", request)
     await window.press("Continue")
@@ -80,7 +80,7 @@ async def pay(window: Window, west: Peer) -> str:
     await window.press("Pay")
     async with window.page.expect_request("**/v2/router/send") as sent:
         await confirm(window, asks=True)
-    await window.see("Paid 12,000 sat")
+    await window.see("Paid 32,000 sat")
     await window.page.reload()
     await window.page.fill("#to", request)
     await window.press("Continue")
@@ -138,7 +138,7 @@ async def test_the_owner_opens_a_channel_pays_is_paid_and_closes_it(
         await open_a_channel(window, west)
         await platform.run("dev", "mine", "6")
         await platform.until("it is active", partial(east.has_channels, 1))
-        way = f"/v1/graph/routes/{west.key}/12000"
+        way = f"/v1/graph/routes/{west.key}/32000"
         await platform.until("lnd knows it", partial(is_answered, east.call, way))
 
         await turn("send")  # where nobody asks for the vault's password again
@@ -146,7 +146,7 @@ async def test_the_owner_opens_a_channel_pays_is_paid_and_closes_it(
         await turn("receive")
         await be_paid(window, west)
         await turn("payments")
-        for words in (MEMO, "+5,000 sat", "\N{MINUS SIGN}12,000 sat", "openchannel"):
+        for words in (MEMO, "+5,000 sat", "\N{MINUS SIGN}32,000 sat", "openchannel"):
             await window.see(words)
         await turn("channels")
         await change_fees_and_close(window, east)

@@ -74,7 +74,15 @@ async def receives_from_afar(platform: RunningPlatform, to: PurchasingNode) -> N
     ):
         # What it has in its channel with the customer is more than the reserve then.
         await customer.pay(await stranger_.invoice(250_000))
-        paid = await stranger_.pay(await to.node.invoice(3_000))
+        invoice, key = await to.node.invoice(3_000), await to.node.key()
+
+        async def is_found() -> bool:
+            return await stranger_.has_hints(invoice) or await stranger_.has_route(
+                key, 3_000
+            )
+
+        await platform.until("the stranger finds the channel", is_found)
+        paid = await stranger_.pay(invoice)
     assert paid["status"] == "SUCCEEDED", paid
     (route,) = [
         each["route"] for each in paid["htlcs"] if each["status"] == "SUCCEEDED"

@@ -3,7 +3,8 @@ import "./times.js";
 
 // Guides know nobody: the theme that was chosen in the dashboard is kept for them.
 const { dataset } = document.documentElement;
-if ("theme" in dataset) localStorage.setItem("leyden-theme", dataset.theme);
+if (dataset.theme) localStorage.setItem("leyden-theme", dataset.theme);
+else if ("theme" in dataset) localStorage.removeItem("leyden-theme");
 else dataset.theme = localStorage.getItem("leyden-theme") ?? "";
 
 // A part that says where its changes are told is fetched anew whenever it changes.
