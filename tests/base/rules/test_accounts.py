@@ -52,7 +52,7 @@ def test_scopes_are_known_words_and_at_least_one() -> None:
 
 
 def test_an_operator_is_known_by_the_owner_of_the_key_and_by_its_scope() -> None:
-    every, node = OF_ORGANIZATIONS, frozenset({Scope.NODE})
+    every, node = frozenset(Scope), frozenset({Scope.NODE})
     operator = Principal(INSTALLATION, "7", every)
     assert (operator.is_operator, operator.actor) == (True, "operator:key:7")
     for principal in (
