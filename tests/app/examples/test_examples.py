@@ -173,7 +173,7 @@ async def _operators(
 ) -> None:
     """Create an organization with people and a key, bill it, look after the rest."""
     made = await record.call("operator_organizations_create", {"name": "Tide Mill"})
-    this = {"organization_id": made["organization_id"]}
+    this: dict[str, Any] = {"organization_id": made["organization_id"]}
     await _people(record, world, this)
     wish = {"name": "backend", "scopes": ["node", "flow"], "days": 365}
     key = await record.call("operator_organizations_create_key", wish, **this)
@@ -201,7 +201,7 @@ async def _operators(
     await _installation(record, fleet_harness)
 
 
-async def _people(record: Recorder, world: World, this: dict[str, str]) -> None:
+async def _people(record: Recorder, world: World, this: dict[str, Any]) -> None:
     """Let people in, and out."""
     for email, role in (("ada@example.org", "owner"), ("bo@example.org", "viewer")):
         body = {"email": email, "password": "correct horse battery", "role": role}
