@@ -120,6 +120,7 @@ from leyden.schemas.operator import (
     KeysAnswer,
     MemberItem,
     MembersAnswer,
+    NewestOrdersAnswer,
     NewInvitationAnswer,
     NewKeyAnswer,
     OrderAttention,
@@ -1250,9 +1251,15 @@ class AsyncOperator:
         path = "/operator/coupons"
         return (await self._calls.post_once(path, IssuedCoupons, body, key)).coupons
 
-    async def orders(self) -> list[OrderAttention]:
-        """Return the orders that need attention."""
-        return (await self._calls.get("/operator/orders", OrderAttentionAnswer)).orders
+    async def orders(self, *, limit: int = 100) -> list[SoldOrder]:
+        """Return the newest orders of all organizations, newest first."""
+        path = "/operator/orders"
+        return (await self._calls.get(path, NewestOrdersAnswer, limit=limit)).orders
+
+    async def orders_needing_attention(self) -> list[OrderAttention]:
+        """Return the orders that need attention, with the reason."""
+        path = "/operator/orders/attention"
+        return (await self._calls.get(path, OrderAttentionAnswer)).orders
 
     async def order(self, order_id: str) -> SoldOrder:
         """Return an order."""

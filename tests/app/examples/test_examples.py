@@ -195,7 +195,8 @@ async def _operators(
     lost = await _lost(alice, world)
     await record.call("operator_money_list_orders_of", query={"limit": 2})
     await record.call("operator_money_get_order", order_id=lost)
-    await record.call("operator_money_list_orders")
+    await record.call("operator_money_list_orders", query={"limit": 1})
+    await record.call("operator_money_list_attention")
     reason = {"reason": "the auction has no such bid"}
     await record.call("operator_money_abandon_order", reason, order_id=lost)
     await _installation(record, fleet_harness)

@@ -21,6 +21,8 @@ from leyden.schemas.operator import (
     IssuedCoupons,
     NewCorrection,
     NewCoupons,
+    NewestOrdersAnswer,
+    NewestQuery,
     OrderAttention,
     OrderAttentionAnswer,
     OrganizationAnswer,
@@ -99,7 +101,17 @@ async def create_coupons(request: Request, body: NewCoupons) -> IssuedCoupons:
     return IssuedCoupons(coupons=[_coupon(each) for each in made])
 
 
-async def list_orders(request: Request) -> OrderAttentionAnswer:
+async def list_orders(request: Request, query: NewestQuery) -> NewestOrdersAnswer:
+    """List the newest orders of all organizations.
+
+    Without tickets and invoices. Older ones are in the lists of their organizations.
+    """
+    reader = request.platform.database.reader.orders
+    found = await reader.newest(limit=query.limit)
+    return NewestOrdersAnswer(orders=[SoldOrder(**_order(each)) for each in found])
+
+
+async def list_attention(request: Request) -> OrderAttentionAnswer:
     """List orders that need attention.
 
     Those that are lost, stuck half-way, or failed, with the reason.
