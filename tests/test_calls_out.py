@@ -24,6 +24,7 @@ from leyden.channels.payments.treasury import Treasury
 from leyden.channels.tickets.poold import Poold, PooldAccess
 from leyden.channels.tickets.stubs import trader_pb2
 from leyden.client import ApiError, Client
+from leyden.client.aio import AsyncClient
 from leyden.customer.trust import fetching
 from leyden.errors import LeydenError
 from leyden.nodes.lnd.connection import LndAccess as TreasuryAccess
@@ -127,7 +128,12 @@ async def ask_treasury(door: Door, certificate: Path, macaroon: Path) -> None:
 async def use_the_library(door: Door, _: Path, __: Path) -> None:
     client = Client(f"http://{door.address}", "a-key", organization="harbour")
     with contextlib.closing(client):
-        await asyncio.to_thread(lambda: list(client.nodes.list_()))
+        await asyncio.to_thread(lambda: list(client.nodes.list()))
+
+
+async def use_the_asynchronous_library(door: Door, _: Path, __: Path) -> None:
+    async with AsyncClient(f"http://{door.address}", "a-key") as client:
+        await client.nodes.list()
 
 
 async def ask_for_health(door: Door, _: Path, __: Path) -> None:
@@ -158,6 +164,7 @@ async def run_the_example(door: Door, certificate: Path, _: Path) -> None:
         ask_poold,
         ask_treasury,
         use_the_library,
+        use_the_asynchronous_library,
         ask_for_health,
         fetch_a_root,
         run_the_example,

@@ -67,6 +67,7 @@ class ServedPlatform:
         self.payments = FakePayments()
         self.seller = FakeSeller()
         self.platform: Platform
+        self.client_class: Callable[..., Any] = Client
         self.requests: list[tuple[str, str]] = []  # (method, path), as they came
         self.before: list[Callable[[Any, Any], Awaitable[bool]]] = []
         """What is to happen instead of the next requests, one each."""
@@ -85,7 +86,10 @@ class ServedPlatform:
             thread.join(20)
 
     def client(self, **changes: Any) -> Client:
-        return Client(**{"url": self.url, "key": self.key, **changes})
+        made: Client = self.client_class(
+            **{"url": self.url, "key": self.key, **changes}
+        )
+        return made
 
     def do(self, what: Callable[[], Awaitable[Result]]) -> Result:
         """Run something where the platform runs."""

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from leyden.client.backups import Backups
+from leyden.client.events import Events
 from leyden.client.flow import Flow
 from leyden.client.nodes import Nodes
+from leyden.client.subscriptions import Subscriptions
 from leyden.client.webhooks import Webhooks
 from tests.client.served_platform import ServedPlatform
 
@@ -48,3 +50,22 @@ def test_every_method_is_named(kind: type[Any]) -> None:
         if not name.startswith("_") and getattr(kind, name).__name__ == name
     }
     assert set(re.findall(r"`(\w+)`", listed)) == public
+
+
+@pytest.mark.parametrize(
+    ("kind", "former", "now"),
+    [
+        (Nodes, "list_", "list"),
+        (Subscriptions, "list_", "list"),
+        (Subscriptions, "change", "update"),
+        (Events, "all_", "list"),
+        (Backups, "keep_seed", "store_seed"),
+        (Backups, "keep_macaroon", "store_macaroon"),
+        (Backups, "keep_drill", "store_drill"),
+    ],
+)
+def test_a_former_name_is_another_for_the_same(
+    kind: type[Any], former: str, now: str
+) -> None:
+    assert f"`{former}`" in PAGE
+    assert getattr(kind, former) is getattr(kind, now)

@@ -2,10 +2,12 @@
 
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import get_type_hints
 
 import msgspec
+import pytest
 
 import leyden.client as library
 from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
@@ -24,6 +26,13 @@ from tests.client.served_platform import ServedPlatform
 from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE
 
 
+@pytest.fixture
+def platform(sqlite_template: Path, tmp_path: Path) -> Iterator[ServedPlatform]:
+    """A platform for each client."""
+    with ServedPlatform(tmp_path, sqlite_template).open() as opened:
+        yield opened
+
+
 def test_the_library_has_no_shapes_of_its_own() -> None:
     """What crosses the API is declared in `schemas`, for both of its ends."""
     modules = (
@@ -37,9 +46,9 @@ def test_the_library_has_no_shapes_of_its_own() -> None:
 
 
 def keep_and_give_back(platform: ServedPlatform, leyden: Client, here: str) -> None:
-    leyden.backups.keep_seed(here, CIPHERTEXT)
+    leyden.backups.store_seed(here, CIPHERTEXT)
     assert leyden.backups.seed(here).seed == CIPHERTEXT
-    leyden.backups.keep_macaroon(here, "read only", CIPHERTEXT)
+    leyden.backups.store_macaroon(here, "read only", CIPHERTEXT)
     assert [each.name for each in leyden.backups.macaroons(here)] == ["read only"]
     assert leyden.backups.macaroon(here, "read only").macaroon == CIPHERTEXT
     other = CIPHERTEXT[:-6] + "wB2mC="
@@ -50,7 +59,7 @@ def keep_and_give_back(platform: ServedPlatform, leyden: Client, here: str) -> N
     assert leyden.backups.seed(here).seed == other
     platform.fleet_harness.node_files.channel_backups[here] = b"encrypted by lnd"
     assert leyden.backups.channels(here) == b"encrypted by lnd"
-    kept_drill = leyden.backups.keep_drill(here, "2026-01-01T12:00:00Z", "y" * 104)
+    kept_drill = leyden.backups.store_drill(here, "2026-01-01T12:00:00Z", "y" * 104)
     assert leyden.backups.proofs(here).drill == kept_drill
 
 
@@ -81,9 +90,9 @@ def subscribe(leyden: Client) -> None:
     made = leyden.subscriptions.create(url, ["order.*"], description="the shop")
     assert len(made.secret) == 64
     of = made.subscription_id
-    assert [each.url for each in leyden.subscriptions.list_()] == [url]
-    assert leyden.subscriptions.change(of, paused=True).reason == "owner"
-    assert leyden.subscriptions.change(of, paused=False).status == "active"
+    assert [each.url for each in leyden.subscriptions.list()] == [url]
+    assert leyden.subscriptions.update(of, paused=True).reason == "owner"
+    assert leyden.subscriptions.update(of, paused=False).status == "active"
     tried = leyden.subscriptions.test(of, type_="order.paid")
     assert tried.status == "delivered"
     assert next(leyden.subscriptions.deliveries(of)).delivery_id == tried.delivery_id
@@ -93,7 +102,7 @@ def subscribe(leyden: Client) -> None:
     assert leyden.subscriptions.rotate_secret(of).secret != made.secret
     assert leyden.subscriptions.get(of).description == "the shop"
     leyden.subscriptions.delete(of)
-    assert leyden.subscriptions.list_() == []
+    assert leyden.subscriptions.list() == []
 
 
 def start_and_stop(leyden: Client, here: str) -> None:
@@ -129,6 +138,7 @@ def buy(platform: ServedPlatform, leyden: Client) -> None:
     assert next(leyden.flow.ledger()).amount
 
 
+@pytest.mark.usefixtures("client_class")
 def test_every_endpoint_is_called_by_some_method(platform: ServedPlatform) -> None:
     """Call everything the library has, and see which endpoints were reached."""
     platform.requests.clear()
@@ -136,7 +146,7 @@ def test_every_endpoint_is_called_by_some_method(platform: ServedPlatform) -> No
         assert leyden.key().organization_id == platform.organization_id
         assert leyden.quotas()["nodes"].used == 0
         assert leyden.platform().networks == ["mainnet", "testnet"]
-        answer = list(leyden.events.all_(types=["key.*"]))
+        answer = list(leyden.events.list(types=["key.*"]))
         assert answer[-1].type == "key.created"
         page = next(leyden.events.follow(answer[0].id, types=["key.*"], wait_s=1))
         assert page.events == answer[1:]

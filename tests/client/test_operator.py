@@ -115,7 +115,8 @@ def test_every_operation_is_called_by_some_method(
     assert operator.ailing() == []
     assert operator.order(order.order_id).fee == order.total_fee
     assert [each.order_id for each in operator.orders_of(here)] == [order.order_id]
-    assert operator.orders() == []
+    assert [each.order_id for each in operator.orders()] == [order.order_id]
+    assert operator.orders_needing_attention() == []
     with pytest.raises(ApiError, match="still knows the ticket"):
         operator.abandon(order.order_id, "lost")
     assert operator.overview().nodes

@@ -5,7 +5,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from leyden.client.wire import Server, address
 from tests.client.served_platform import ServedPlatform
 from tests.nodes.api.nodes.conftest import FOREIGN, NEW_NODE
 
+pytestmark = pytest.mark.usefixtures("client_class")
 CAPACITY = 1_000_000
 
 
@@ -270,12 +271,12 @@ def test_no_version_is_named_that_explains_nothing(
     assert refused.value.message == "a moment, please"
 
 
-def test_nobody_at_home() -> None:
+def test_nobody_at_home(client_class: Callable[..., Client]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         with (
-            Client(url, "leyden_key") as leyden,
+            client_class(url, "leyden_key") as leyden,
             pytest.raises(ApiError, match="the connection was refused"),
         ):
             leyden.key()
@@ -293,7 +294,9 @@ def test_nobody_at_home() -> None:
         b"",
     ],
 )
-def test_whoever_answers_something_else_is_named(answer: bytes) -> None:
+def test_whoever_answers_something_else_is_named(
+    client_class: Callable[..., Client], answer: bytes
+) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(10)
 
@@ -310,7 +313,7 @@ def test_whoever_answers_something_else_is_named(answer: bytes) -> None:
     thread = threading.Thread(target=talk)
     thread.start()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with Client(url, "leyden_key") as leyden, pytest.raises(ApiError) as refused:
+    with client_class(url, "leyden_key") as leyden, pytest.raises(ApiError) as refused:
         leyden.key()
     assert url in refused.value.message
     listener.shutdown(socket.SHUT_RDWR)

@@ -98,6 +98,10 @@ _OPERATOR = {
         "leyden.operators.cli.treasury",
         "Print the treasury and auction balances, and outstanding tickets.",
     ),
+    "market": LazyCommand(
+        "leyden.operators.cli.treasury",
+        "Print where sold channels come from, and what pays for them.",
+    ),
     "orgs": LazyCommand(
         "leyden.operators.cli.money",  # what has their money, too
         "Create and list organizations, and set their quotas and credit.",

@@ -163,6 +163,7 @@ OPERATOR_OPERATIONS: tuple[Operation, ...] = (
     _operators("GET", "/operator/coupons", money.list_coupons),
     _operators("POST", "/operator/coupons", money.create_coupons, repeatable=True),
     _operators("GET", "/operator/orders", money.list_orders),
+    _operators("GET", "/operator/orders/attention", money.list_attention),
     _operators("GET", _SOLD, money.get_order),
     _operators("POST", f"{_SOLD}/abandon", money.abandon_order, _NOT_NOW),
     _operators("GET", _FLEET, installation.list_nodes),

@@ -33,6 +33,7 @@ from leyden.schemas.operator import (
     KeysAnswer,
     MemberItem,
     MembersAnswer,
+    NewestOrdersAnswer,
     NewInvitationAnswer,
     NewKeyAnswer,
     OrderAttention,
@@ -258,9 +259,15 @@ class Operator:
         path = "/operator/coupons"
         return self._calls.post_once(path, IssuedCoupons, body, key).coupons
 
-    def orders(self) -> list[OrderAttention]:
-        """Return the orders that need attention."""
-        return self._calls.get("/operator/orders", OrderAttentionAnswer).orders
+    def orders(self, *, limit: int = 100) -> list[SoldOrder]:
+        """Return the newest orders of all organizations, newest first."""
+        path = "/operator/orders"
+        return self._calls.get(path, NewestOrdersAnswer, limit=limit).orders
+
+    def orders_needing_attention(self) -> list[OrderAttention]:
+        """Return the orders that need attention, with the reason."""
+        path = "/operator/orders/attention"
+        return self._calls.get(path, OrderAttentionAnswer).orders
 
     def order(self, order_id: str) -> SoldOrder:
         """Return an order."""

@@ -129,7 +129,7 @@ class Wire:
             self._http.reset_timeout()
         except (OSError, http.client.HTTPException) as error:
             self._http.close()
-            raise NoResponse(_why(error), sent=sent) from error
+            raise NoResponse(why(error), sent=sent) from error
         headers = {name.lower(): value for name, value in answer.getheaders()}
         return Received(answer.status, headers, content)
 
@@ -168,7 +168,7 @@ class Wire:
                 if left:
                     yield answer.status, left
         except (OSError, http.client.HTTPException) as error:
-            raise NoResponse(_why(error), sent=sent) from error
+            raise NoResponse(why(error), sent=sent) from error
         finally:
             self._http.close()
 
@@ -217,7 +217,8 @@ class _Connection(http.client.HTTPConnection):
         return bool(readable)
 
 
-def _why(error: BaseException) -> str:
+def why(error: BaseException) -> str:
+    """Return in words why there was no response."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"{NOT_TRUSTED}: {error.verify_message}"
     if isinstance(error, TimeoutError):

@@ -95,7 +95,7 @@ class ReadingTools:
 
     def list_nodes(self) -> dict[str, Any]:
         """List the nodes with their statuses, oldest first."""
-        return {"nodes": self._client.nodes.list_()}
+        return {"nodes": self._client.nodes.list()}
 
     def show_node(self, node: str) -> Any:
         """Show a node, by its name or id, with its settings and last commands."""

@@ -18,7 +18,7 @@ def names_of_nodes(
     """Return completions for node names; none if the API does not respond."""
     try:
         with opened(ctx.params.get("profile_name") or "") as session:
-            found = session.client.nodes.list_()
+            found = session.client.nodes.list()
     except LeydenError:
         return []
     return [

@@ -30,13 +30,18 @@ def setting_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _option(setting: Setting) -> Callable[..., Any]:
+    """Return the option, which has the name of the API and that of the forms."""
     name, sentence = setting.name, setting.help
+    form = setting.label.lower().replace(" ", "-")
+    names = dict.fromkeys((name, form))  # each once
     if setting.kind is SettingKind.SWITCH:
-        return click.option(f"--{name}/--no-{name}", default=None, help=sentence)
+        switches = [f"--{each}/--no-{each}" for each in names]
+        return click.option(*switches, name, default=None, help=sentence)
     if setting.is_secret:  # never among the words of a command, which others can see
         sentence = f"From a file. {setting.help}"
         return click.option(setting.option, name, type=click.File(), help=sentence)
-    return click.option(setting.option or f"--{name}", name, help=sentence)
+    options = [setting.option] if setting.option else [f"--{each}" for each in names]
+    return click.option(*options, name, help=sentence)
 
 
 def given_settings(options: Mapping[str, Any]) -> dict[str, Any]:

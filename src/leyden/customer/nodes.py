@@ -57,7 +57,7 @@ def list_(session: ApiSession, *, deleted: bool, as_json: bool) -> None:
     if deleted:
         node_commands.print_deleted(session, as_json=as_json)
         return
-    found = session.client.nodes.list_()
+    found = session.client.nodes.list()
     if as_json:
         print_json({"nodes": found})
         return

@@ -81,7 +81,7 @@ class ApiSession(Struct, frozen=True, kw_only=True):
         except ApiError as error:
             if error.status != _NOT_FOUND:
                 raise
-        names = [node.node_name for node in self.client.nodes.list_()]
+        names = [node.node_name for node in self.client.nodes.list()]
         if name_or_id in {each.node_name for each in self.client.nodes.deleted()}:
             # A repeated deletion must not lead to another node.
             raise exit_codes.Refusal(

@@ -45,7 +45,7 @@ def list_(session: ApiSession, *, as_json: bool) -> None:
     """
     print_list(
         "subscriptions",
-        map(msgspec.structs.asdict, session.client.subscriptions.list_()),
+        map(msgspec.structs.asdict, session.client.subscriptions.list()),
         as_json=as_json,
         empty="no webhook endpoints yet; see: leyden webhooks create --help",
         spare=("created", "description", "failing_since"),
@@ -131,7 +131,7 @@ def update(
         "paused": pause,
     }
     changes = {name: value for name, value in given.items() if value is not None}
-    changed = session.client.subscriptions.change(subscription_id, **changes)
+    changed = session.client.subscriptions.update(subscription_id, **changes)
     print_one(changed, as_json=as_json)
 
 

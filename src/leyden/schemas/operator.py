@@ -310,6 +310,18 @@ class SoldOrdersAnswer(msgspec.Struct):
     next_cursor: NextCursor
 
 
+class NewestQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """How many to return."""
+
+    limit: Limit = 100
+
+
+class NewestOrdersAnswer(msgspec.Struct):
+    """The newest orders of all organizations."""
+
+    orders: Annotated[list[SoldOrder], Meta(description="The newest first.")]
+
+
 class OrderAttention(SoldOrder):
     """An order that needs attention."""
 

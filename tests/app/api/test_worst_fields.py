@@ -1,4 +1,4 @@
-"""The worst that a customer can put into each field of each operation.
+"""The worst that anybody can put into each field of each operation.
 
 What is known to be costly has its table in
 tests/nodes/api/nodes/test_worst_cases.py; here is every field there is,
@@ -14,14 +14,16 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from leyden.app.endpoints import OPERATIONS
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
 from leyden.app.serving.api import Api
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.http.operations import Operation
+from leyden.base.rules.accounts import Scope
 from leyden.base.rules.times import utc_now
 from leyden.manual.examples import examples
 from leyden.nodes.certificates.authority import open_or_create
+from leyden.people import api_keys
 from tests.base.api.conftest import Caller
 from tests.loop_work import HEADLINE, cost
 from tests.manual.api.test_openapi import ORDER, furnish, platform_of
@@ -78,25 +80,29 @@ _ODD: tuple[Any, ...] = (
     ),
 )
 _QUERIES = [name for name, value in _VALUES.items() if isinstance(value, str)]
-_WITH_FIELDS = [each for each in OPERATIONS if each.body or each.query]
+_OPERATIONS = (*OPERATIONS, *OPERATOR_OPERATIONS)
+_WITH_FIELDS = [each for each in _OPERATIONS if each.body or each.query]
 
 
 @pytest.fixture
-async def customer(
+async def callers(
     sqlite_db: Database, sealer: Sealer, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[Caller, dict[str, str]]]:
-    """Somebody with a node, an order and a subscription; and their ids."""
+) -> AsyncIterator[tuple[dict[bool, Caller], dict[str, str]]]:
+    """An operator, and somebody with a node, an order and a subscription; their ids."""
     folder = tmp_path_factory.mktemp("authority")
     fleet_harness = FleetHarness(
         sqlite_db, sealer, open_or_create(folder, now=utc_now())
     )
     async with platform_of(sqlite_db, sealer, fleet_harness) as platform:
         key, organization_id, node_id, _ = await furnish(platform, fleet_harness)
-        caller = Caller(Api(platform, OPERATIONS), key, organization_id)
+        caller = Caller(Api(platform, _OPERATIONS), key, organization_id)
         wish = {"url": "https://hooks.harbour.test/events", "types": ["order.*"]}
         made = (await caller.post("/subscriptions", wish)).json()
+        _, text = await api_keys.create_operator_key(
+            platform, name="billing", expires=None, actor="test"
+        )
         yield (
-            caller,
+            {False: caller, True: Caller(caller.api, text, "")},
             {
                 "organization_id": organization_id,
                 "node_id": node_id,
@@ -109,9 +115,9 @@ async def customer(
 
 @pytest.mark.parametrize("operation", _WITH_FIELDS, ids=lambda each: each.name)
 async def test_whatever_a_field_holds_it_is_answered_in_no_time(
-    customer: tuple[Caller, dict[str, str]], operation: Operation
+    callers: tuple[dict[bool, Caller], dict[str, str]], operation: Operation
 ) -> None:
-    caller, ids = customer
+    caller, ids = callers[0][operation.scope is Scope.OPERATOR], callers[1]
     example = examples()[operation.name]
     path = operation.path.format_map({**example.path, **ids})
     given = example.body if isinstance(example.body, dict) else {}
@@ -134,9 +140,9 @@ async def test_whatever_a_field_holds_it_is_answered_in_no_time(
 
 @pytest.mark.parametrize("operation", _WITH_FIELDS, ids=lambda each: each.name)
 async def test_whatever_a_field_holds_is_no_mistake_of_ours(
-    customer: tuple[Caller, dict[str, str]], operation: Operation
+    callers: tuple[dict[bool, Caller], dict[str, str]], operation: Operation
 ) -> None:
-    caller, ids = customer
+    caller, ids = callers[0][operation.scope is Scope.OPERATOR], callers[1]
     example = examples()[operation.name]
     path = operation.path.format_map({**example.path, **ids})
     given = example.body if isinstance(example.body, dict) else {}

@@ -13,6 +13,8 @@ from tests.app.cli.conftest import Typed
 from tests.test_docs import parse
 
 ROOT = Path(__file__).parents[3]
+# Each command with its options, as they were before any was renamed.
+BEFORE = (Path(__file__).parent / "commands_before.txt").read_text().splitlines()
 # A command with each option that has another name.
 LINES = {
     "--most": "audit --most 5",
@@ -70,6 +72,30 @@ def test_each_former_name_is_a_command_and_says_it(
 @pytest.mark.parametrize(("typed_once", "now"), SAMPLES.items())
 def test_what_was_typed_is_run(typed_once: str, now: str) -> None:
     assert current(typed_once.split())[0] == now.split()
+
+
+def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
+    """Return the command that these words name, and the words behind it."""
+    command: click.Command = leyden
+    while isinstance(command, click.Group) and words and words[0][0] != "-":
+        name, *words = words
+        found = command.get_command(click.Context(command), name)
+        assert found is not None, name
+        command = found
+    return command, words
+
+
+@pytest.mark.parametrize("line", BEFORE)
+def test_every_command_and_option_there_was_still_works(line: str) -> None:
+    names = [each for each in line.split() if each[0] != "-"]
+    for option in (None, *line.split()[len(names) :]):
+        words, _ = current([*names, option] if option else names)
+        command, rest = command_of(words)
+        assert not isinstance(command, click.Group) or command.invoke_without_command
+        known = {
+            each for of in command.params for each in (*of.opts, *of.secondary_opts)
+        }
+        assert {*rest} <= known | {"--profile"}, (line, words)
 
 
 def test_only_new_names_are_listed_and_completed() -> None:

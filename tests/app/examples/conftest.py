@@ -1,16 +1,20 @@
-"""A platform with nodes and channels behind one API, for one customer's story."""
+"""A platform with nodes and channels behind one API, its customer and its operator."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
+from leyden.app.serving.api import Api
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
+from leyden.base.http.operations import Operation
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.events.dispatchers import Dispatcher
 from leyden.nodes.certificates.authority import Authority, open_or_create
-from tests.base.api.conftest import alice, api, operations, settings  # noqa: F401  fixtures
+from leyden.people import api_keys
+from tests.base.api.conftest import Caller, alice, api, settings  # noqa: F401  fixtures
 from tests.channels.api.flow.conftest import World, world  # noqa: F401  a fixture for channels
 from tests.conftest import NOW
 from tests.fakes.sender import FakeSender
@@ -50,3 +54,17 @@ def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> P
             clock=world.channels.clock,
         ),
     )
+
+
+@pytest.fixture
+def operations() -> tuple[Operation, ...]:
+    return (*OPERATIONS, *OPERATOR_OPERATIONS)
+
+
+@pytest.fixture
+async def opal(api: Api, platform: Platform) -> Caller:  # noqa: F811  fixtures
+    """She runs the installation, and has a key of the operator API."""
+    _, text = await api_keys.create_operator_key(
+        platform, name="billing", expires=None, actor="test"
+    )
+    return Caller(api, text, "")

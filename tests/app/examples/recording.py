@@ -12,12 +12,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from leyden.app.endpoints import OPERATIONS
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
+from leyden.base.rules.accounts import Scope
 from tests.base.api.conftest import Caller
 
-_BY_NAME = {each.name: each for each in OPERATIONS}
+_BY_NAME = {each.name: each for each in (*OPERATIONS, *OPERATOR_OPERATIONS)}
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _VARIES = re.compile(rf"{_UUID}|(?<=-)[0-9a-f]{{12}}(?=\.)|[0-9a-f]{{24,}}")
+# An API key, what its list shows of it, and what an invitation's link has.
+_SECRET = re.compile(r'(?<="leyden_)\w+|(?<=\?word=)[\w-]+')
 _LONG = re.compile(r"(?:cert=)?[A-Za-z0-9+/=_-]{160,}")
 _SHOWN = {True: len("cert=MII"), False: 36}  # what all certificates begin with
 
@@ -25,8 +28,8 @@ _SHOWN = {True: len("cert=MII"), False: 36}  # what all certificates begin with
 class Recorder:
     """Calls operations by name, and keeps what went out and came back."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
+    def __init__(self, caller: Caller, operator: Caller) -> None:
+        self._caller, self._operator = caller, operator
         self._kept: dict[str, dict[str, Any]] = {}
 
     async def call(
@@ -48,7 +51,9 @@ class Recorder:
         sent = b"" if body is None else json.dumps(body).encode()
         if query:
             url = f"{url}?{urlencode(query)}"
-        answer = await self._caller.call(operation.method, url, sent)
+        is_operators = operation.scope is Scope.OPERATOR
+        caller = self._operator if is_operators else self._caller
+        answer = await caller.call(operation.method, url, sent)
         assert answer.status == 200, (name, answer.body)
         stored = {
             "path": path,
@@ -67,6 +72,7 @@ class Recorder:
         """Return all examples as JSON, in the order of the table."""
         examples = {name: self._kept[name] for name in _BY_NAME if name in self._kept}
         answer = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
+        answer = _SECRET.sub(lambda each: ("7Qm2" * 20)[: len(each[0])], answer)
         return _LONG.sub(_shortened, _VARIES.sub(_same(), answer))
 
 

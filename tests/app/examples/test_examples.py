@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema_rs
 
 import leyden.manual
-from leyden.app.endpoints import OPERATIONS
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
 from leyden.base.http.operations import Table
 from leyden.manual.examples import examples
 from leyden.manual.openapi import document
@@ -168,10 +168,87 @@ async def _subscriptions(record: Recorder) -> None:
     await record.call("subscriptions_delete", **this)
 
 
-async def test_every_example_is_what_the_api_answers_and_fits_its_schema(
-    alice: Caller, fleet_harness: FleetHarness, world: World
+async def _operators(
+    record: Recorder, alice: Caller, fleet_harness: FleetHarness, world: World
 ) -> None:
-    record = Recorder(alice)
+    """Create an organization with people and a key, bill it, look after the rest."""
+    made = await record.call("operator_organizations_create", {"name": "Tide Mill"})
+    this: dict[str, Any] = {"organization_id": made["organization_id"]}
+    await _people(record, world, this)
+    wish = {"name": "backend", "scopes": ["node", "flow"], "days": 365}
+    key = await record.call("operator_organizations_create_key", wish, **this)
+    await record.call("operator_organizations_list_keys", **this)
+    gone = {"key_id": key["key_id"], **this}
+    await record.call("operator_organizations_revoke_key", **gone)
+    await record.call("operator_organizations_list_quotas", **this)
+    changes = {"quotas": {"nodes": 5, "keys": None}}
+    await record.call("operator_organizations_change_quotas", changes, **this)
+    await record.call("operator_money_set_limit", {"most_owed": 5_000_000}, **this)
+    gift = {"kind": "credit", "amount": 21_000, "reason": "late channel"}
+    await record.call("operator_money_correct", gift, **this)
+    await record.call("operator_organizations_get", **this)
+    await record.call("operator_organizations_list")
+    await record.call("operator_money_list_coupons", query={"limit": 2})
+    wish = {"amount": 2_100, "count": 2, "days": 30, "note": "spring fair"}
+    await record.call("operator_money_create_coupons", wish)
+    world.later(minutes=1)
+    lost = await _lost(alice, world)
+    await record.call("operator_money_list_orders_of", query={"limit": 2})
+    await record.call("operator_money_get_order", order_id=lost)
+    await record.call("operator_money_list_orders", query={"limit": 1})
+    await record.call("operator_money_list_attention")
+    reason = {"reason": "the auction has no such bid"}
+    await record.call("operator_money_abandon_order", reason, order_id=lost)
+    await _installation(record, fleet_harness)
+
+
+async def _people(record: Recorder, world: World, this: dict[str, Any]) -> None:
+    """Let people in, and out."""
+    for email, role in (("ada@example.org", "owner"), ("bo@example.org", "viewer")):
+        body = {"email": email, "password": "correct horse battery", "role": role}
+        one = await record.call("operator_organizations_create_member", body, **this)
+        world.later(minutes=1)
+    bo = {"user_id": one["user_id"], **this}
+    await record.call("operator_organizations_set_role", {"role": "billing"}, **bo)
+    body = {"email": "cy@example.org", "role": "developer"}
+    invited = await record.call("operator_organizations_invite", body, **this)
+    await record.call("operator_organizations_list_members", **this)
+    gone = {"invitation_id": invited["invitation_id"], **this}
+    await record.call("operator_organizations_revoke_invitation", **gone)
+    await record.call("operator_organizations_list_users")
+    await record.call("operator_organizations_list_sessions", **bo)
+    await record.call("operator_organizations_sign_out", **bo)
+    body = {"password": "battery staple horse"}
+    await record.call("operator_organizations_readmit", body, **bo)
+    await record.call("operator_organizations_remove_member", **bo)
+
+
+async def _lost(alice: Caller, world: World) -> str:
+    """Return an order whose ticket the market has lost."""
+    order = (await alice.post("/flow/create", CHANNEL)).json()
+    ticket = (await until(alice, order, "created"))["sidecar_ticket"]
+    world.market.forget(ticket)
+    return str(order["order_id"])
+
+
+async def _installation(record: Recorder, fleet_harness: FleetHarness) -> None:
+    """Look after nodes, alarms and backups."""
+    nodes = await record.call("operator_installation_list_nodes", query={"limit": 1})
+    one = nodes["nodes"][0]["node_id"]
+    await record.call("operator_installation_start_node", node_id=one)
+    await fleet_harness.work()
+    await record.call("operator_installation_get_node", node_id=one)
+    await record.call("operator_installation_stop_node", node_id=one)
+    await fleet_harness.work()
+    for name in ("list_ailing", "show", "list_alarms", "list_backups"):
+        await record.call(f"operator_installation_{name}")
+    await record.call("operator_installation_list_audit", query={"limit": 2})
+
+
+async def test_every_example_is_what_the_api_answers_and_fits_its_schema(
+    alice: Caller, opal: Caller, fleet_harness: FleetHarness, world: World
+) -> None:
+    record = Recorder(alice, opal)
     await record.call("keys_show")
     one = await _node(record, fleet_harness)
     await _nodes(record, fleet_harness, one)
@@ -182,11 +259,14 @@ async def test_every_example_is_what_the_api_answers_and_fits_its_schema(
     await record.call("platform_show")
     await record.call("events_list", query={"type": "order.*", "limit": 2})
     await _subscriptions(record)
+    await _operators(record, alice, fleet_harness, world)
     answer = record.text()
     if "WRITE_EXAMPLES" in os.environ:
         FILE.write_text(answer, encoding="utf-8")
         examples.cache_clear()
-    assert set(json.loads(answer)) == {each.name for each in OPERATIONS}
+    assert set(json.loads(answer)) == {
+        each.name for each in (*OPERATIONS, *OPERATOR_OPERATIONS)
+    }
     assert answer == FILE.read_text(encoding="utf-8"), (
         "examples.json is out of date; if the API is meant to answer this, run "
         "WRITE_EXAMPLES=1 ./leyden test tests/app/examples"
@@ -195,7 +275,7 @@ async def test_every_example_is_what_the_api_answers_and_fits_its_schema(
 
 
 def _described() -> dict[str, Any]:
-    return document(Table(OPERATIONS), version="0.1.0")
+    return document(Table((*OPERATIONS, *OPERATOR_OPERATIONS)), version="0.1.0")
 
 
 def _check_schemas() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from leyden import __version__
 from leyden.base.http.connections import ConnectionLimits
 from leyden.base.http.server import bind, tls
 from leyden.base.logs import JsonFormatter
@@ -51,7 +52,7 @@ def test_a_stop_lets_requests_finish_and_takes_no_more(server: Running) -> None:
         assert answer.headers["connection"] == "close"
 
 
-def test_each_response_has_an_id_of_its_own_which_log_lines_have(
+def test_each_response_has_an_id_that_log_lines_have_and_our_version(
     server: Running,
 ) -> None:
     lines = io.StringIO()
@@ -67,6 +68,7 @@ def test_each_response_has_an_id_of_its_own_which_log_lines_have(
     ids = [each.headers["request-id"] for each in answers]
     assert [each.status for each in answers] == [200, 200, 500, 400]
     assert len(set(ids)) == 4
+    assert {each.headers["leyden-version"] for each in answers} == {__version__}
     assert all(re.fullmatch("req_[0-9a-f]{24}", each) for each in ids)
     [line] = lines.getvalue().splitlines()
     assert json.loads(line)["request_id"] == ids[2]

@@ -27,7 +27,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from leyden.app.endpoints import OPERATIONS
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
 from leyden.app.serving.api import Api
 from leyden.app.serving.public import Public
 from leyden.base.database.database import Database, open_database
@@ -53,6 +53,7 @@ from tests.fakes.sender import FakeSender
 from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE
 from tests.nodes.fleet_harness import FleetHarness
 
+ALL = (*OPERATIONS, *OPERATOR_OPERATIONS)
 ORDER = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 CHECKS = [
     not_a_server_error,
@@ -80,7 +81,7 @@ GOOD: dict[str, dict[str, Any]] = {
 
 def announced() -> dict[str, Any]:
     """The document, with a good body for each endpoint that takes one."""
-    described = document(Table(OPERATIONS), version="0")
+    described = document(Table(ALL), version="0")
     for methods in described["paths"].values():
         for operation in methods.values():
             if body := GOOD.get(operation["operationId"]):
@@ -108,9 +109,10 @@ schema.config.checks.negative_data_rejection.expected_statuses = [
 
 @dataclass(frozen=True)
 class World:
-    """A platform that is served, and one customer's way in."""
+    """A platform that is served, and the ways in of one customer and its operator."""
 
     url: str
+    operator_key: str
     key: str
     organization_id: str
     node_id: str
@@ -191,12 +193,15 @@ def world(
             database, sealer, open_or_create(folder / "ca", now=utc_now())
         )
         async with platform_of(database, sealer, fleet_harness) as platform:
+            _, operator_key = await api_keys.create_operator_key(
+                platform, name="test", expires=None, actor="test"
+            )
             answer = await furnish(platform, fleet_harness)
             listeners = bind("127.0.0.1", 0)
             url = f"http://127.0.0.1:{listeners[0].getsockname()[1]}"
-            public = Public(platform, Api(platform, OPERATIONS), version="0")
+            public = Public(platform, Api(platform, ALL), version="0")
             async with serving(public, listeners, grace_s=1):
-                found.append(World(url, *answer))
+                found.append(World(url, operator_key, *answer))
                 ready.set()
                 await stop.wait()
         await fleet_harness.watching.close()
@@ -211,7 +216,7 @@ def world(
 
 
 def test_an_answer_promises_all_its_fields() -> None:
-    schemas = document(Table(OPERATIONS), version="0")["components"]["schemas"]
+    schemas = document(Table(ALL), version="0")["components"]["schemas"]
     shown, sent = schemas["SettingsAnswer"], schemas["SettingsChange"]
     assert shown["required"] == list(shown["properties"])
     assert not any("default" in each for each in shown["properties"].values())
@@ -236,9 +241,10 @@ def test_every_answer_is_announced(case: Any, world: World) -> None:
     for name in case.path_parameters or {}:
         if name in known:
             case.path_parameters[name] = known[name]
+    is_operators = case.path.startswith("/operator/")
     case.call_and_validate(
         base_url=world.url,
-        headers={"X-SERVICE-AUTH": world.key},
+        headers={"X-SERVICE-AUTH": world.operator_key if is_operators else world.key},
         checks=[*CHECKS, negative_data_rejection] if is_wrong_inside(case) else CHECKS,
     )
 
@@ -254,7 +260,7 @@ def is_wrong_inside(case: Any) -> bool:
 
 def test_every_schema_has_a_name_of_its_own() -> None:
     """Two of one name are told apart by their modules, which no client tool takes."""
-    described = document(Table(OPERATIONS), version="0.1.0")
+    described = document(Table(ALL), version="0.1.0")
     names = described["components"]["schemas"]
     assert [name for name in names if not name.isalnum()] == []
     assert names["Event"]["oneOf"]

@@ -1,4 +1,4 @@
-// A customer's program: who am I, which nodes are there, order a channel, follow what happens.
+// A customer's program: who am I, create a node, order a channel, follow what happens.
 package main
 
 import (
@@ -56,26 +56,40 @@ func main() {
 	wish := leyden.ChannelWish{Capacity: 1_000_000}
 	quoted, err := api.FlowQuoteWithResponse(ctx, wish)
 	quote := told(quoted.JSON200, quoted.Body, err)
+	settings := leyden.NewSettings{
+		Grpc: true, Rest: true, Keysend: true, Whitelist: []string{"127.0.0.1"},
+		Alias: "stranger", Color: "#336699",
+	}
+	made, err := api.NodesCreateWithResponse(
+		ctx, account.OrganizationId, nil, leyden.NewNode{
+			Name: "stranger in go", Network: leyden.NewNodeNetworkTestnet,
+			Type: leyden.NewNodeTypeStandard, Settings: settings,
+		})
+	node := told(made.JSON200, made.Body, err)
 	once := rand.Text()
 	ordered, err := api.FlowCreateWithResponse(
 		ctx, &leyden.FlowCreateParams{IdempotencyKey: &once}, wish)
 	order := told(ordered.JSON200, ordered.Body, err)
 	check(order.TotalFee == quote.TotalFee, "the price of a quote")
 
-	seen, wait := "", 10
-	for seen == "" {
+	built, seen, wait := "", "", 10
+	for built == "" || seen == "" {
 		listed, err := api.EventsListWithResponse(
 			ctx, &leyden.EventsListParams{Cursor: &cursor, Wait: &wait})
 		page := told(listed.JSON200, listed.Body, err)
 		for _, each := range page.Events {
 			event, err := each.ValueByDiscriminator()
 			check(err == nil, "the type of an event")
-			if created, is := event.(leyden.OrderCreatedEvent); is {
+			switch created := event.(type) {
+			case leyden.NodeCreatedEvent:
+				built = created.Data.NodeId
+			case leyden.OrderCreatedEvent:
 				seen = created.Data.OrderId
 			}
 		}
 		cursor = page.NextCursor
 	}
+	check(built == node.NodeId, "the event of the node")
 	check(seen == order.OrderId, "the event of the order")
 	fmt.Println(account.OrganizationName)
 }

@@ -1,4 +1,4 @@
-// A customer's program: who am I, which nodes are there, order a channel, follow what happens.
+// A customer's program: who am I, create a node, order a channel, follow what happens.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.js";
 
@@ -44,6 +44,21 @@ check(refused.error?.field === "capacity", "the field of an error");
 check(Boolean(refused.response.headers.get("request-id")), "the id of a request");
 
 let cursor = (await eventsAt({ after: "latest" })).next_cursor;
+const settings = {
+  autopilot: false,
+  grpc: true,
+  rest: true,
+  keysend: true,
+  whitelist: ["127.0.0.1"],
+  alias: "stranger",
+  color: "#336699",
+};
+const node = told(
+  await leyden.POST("/organizations/{organization_id}/nodes", {
+    params: { path: { organization_id } },
+    body: { name: "stranger in ts", network: "testnet", type: "standard", settings },
+  }),
+);
 const quote = told(await leyden.POST("/flow/quote", { body: { capacity } }));
 const order = told(
   await leyden.POST("/flow/create", {
@@ -53,13 +68,16 @@ const order = told(
 );
 check(order.total_fee === quote.total_fee, "the price of a quote");
 
+let built = "";
 let seen = "";
-while (!seen) {
+while (!built || !seen) {
   const page = await eventsAt({ cursor, wait: 10 });
   for (const event of page.events) {
-    if (event.type === "order.created") seen = event.data.order_id; // typed by its type
+    if (event.type === "node.created") built = event.data.node_id; // typed by its type
+    if (event.type === "order.created") seen = event.data.order_id;
   }
   cursor = page.next_cursor;
 }
+check(built === node.node_id, "the event of the node");
 check(seen === order.order_id, "the event of the order");
 console.log(account.organization_name);

@@ -232,6 +232,8 @@ async def test_a_wrong_or_unknown_field_is_refused_by_name(
         "/operator/nodes?status=asleep",
         "/operator/audit?limit=x",
         "/operator/alarms?limit=1",
+        "/operator/orders?limit=501",
+        "/operator/orders?status=filled",
     ],
 )
 async def test_a_wrong_query_is_refused(opal: Caller, path: str) -> None:

@@ -1,1 +1,1 @@
-from tests.app.cli.conftest import typed  # noqa: F401  fixtures
+from tests.app.cli.conftest import platform, typed  # noqa: F401  fixtures

@@ -261,6 +261,15 @@ def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
     assert "needs attention" in migrated("fleet").stdout
     assert "this platform sells no channels" in migrated("treasury").stdout
     assert migrated("till").stdout == migrated("treasury").stdout
+    market = printed_json(migrated("market", "status", "--json"))
+    assert market == {
+        **printed_json(migrated("treasury", "--json")),
+        "seller": None,
+        "lsps1": None,
+    }
+    said = migrated("market", "status").stdout
+    assert "sells no channels" in said
+    assert "\nseller\nseller_host: not set" in said
 
 
 def test_what_is_amiss_is_an_exit_code(migrated: Typed) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from leyden import __version__
 from leyden.app.serving import idempotency
 from leyden.base.http import problems, reading, responses, turns
 from leyden.base.http.limits import Allowance, Failures, Refusals, Requests
@@ -52,7 +51,6 @@ _NOT_OPERATORS = (
     "organization."
 )
 _JSON: Headers = [(b"content-type", b"application/json")]
-_VERSION = (b"leyden-version", __version__.encode())
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +134,7 @@ class Api:
         except Exception:
             log.exception("an endpoint failed", extra={"path": scope["path"]})
             status, body, headers = self._refusal(LeydenError(), scope)
-        headers = [*headers, _VERSION, *_allowance(scope, status)]
+        headers = [*headers, *_allowance(scope, status)]
         took = time.perf_counter() - began
         observe(scope.get("operation", ""), scope["method"], status, took)
         if isinstance(body, Stream):

@@ -11,7 +11,6 @@ from prometheus_client import (
     generate_latest,
 )
 
-from leyden import __version__
 from leyden.app.serving.api import Api
 from leyden.base.http import problems
 from leyden.base.http.limits import RateLimit
@@ -34,7 +33,6 @@ _DOCUMENT = "/openapi.json"
 # Needs no key, and is a thousand times as long as a response about health.
 _DOCUMENTS_PER_MINUTE = 60
 _HEADERS = [
-    (b"leyden-version", __version__.encode()),
     (b"content-security-policy", b"default-src 'none'"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),

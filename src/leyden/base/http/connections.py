@@ -13,6 +13,7 @@ from typing import Protocol
 
 from uvicorn.server import ServerState
 
+from leyden import __version__
 from leyden.base.processes import share
 from leyden.values import Struct, field
 
@@ -155,7 +156,8 @@ class HttpConnections:
         loop = asyncio.get_running_loop()
         now_s = loop.time()
         self.state.default_headers = [
-            (b"date", formatdate(self._wall(), usegmt=True).encode())
+            (b"date", formatdate(self._wall(), usegmt=True).encode()),
+            (b"leyden-version", __version__.encode()),
         ]
         for each in list(self._all):
             each.check_timeouts(now_s)

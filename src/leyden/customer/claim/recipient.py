@@ -37,7 +37,7 @@ def choose(session: ApiSession, named: str, claim: TicketClaim | None) -> NodeAn
     elif named:
         node = client.nodes.get(session.node(named).node_id)
     else:
-        found = client.nodes.list_()
+        found = client.nodes.list()
         if len(found) != 1:
             names = ", ".join(repr(each.node_name) for each in found)
             raise Malformed(

@@ -146,7 +146,7 @@ def keep(
         else:
             words = vault.seed_words(text)
             text = vault.seal(about, " ".join(words), password)
-        session.client.backups.keep_seed(found.node_id, text)
+        session.client.backups.store_seed(found.node_id, text)
     if as_json:
         print_json({"node_id": found.node_id, "kept": name or "seed"})
     else:

@@ -78,7 +78,7 @@ def drill(
             f"store one that can: leyden wallet keep {found.node_name!r} --macaroon "
             "FILE --name admin"
         )
-    session.client.backups.keep_drill(found.node_id, now, signed)
+    session.client.backups.store_drill(found.node_id, now, signed)
     shown = {
         "node_id": found.node_id,
         "public_key": public_key,

@@ -50,7 +50,7 @@ def create_and_store(
     except NodeAway as error:
         raise _unknown(error, node, file) from None
     try:
-        session.client.backups.keep_seed(node.node_id, sealed)
+        session.client.backups.store_seed(node.node_id, sealed)
         keep_macaroon(session, node, ADMIN, macaroon, password)
     except LeydenError as error:
         why = error.message
@@ -77,7 +77,7 @@ def keep_macaroon(
     """Encrypt a macaroon and store it under a name."""
     about = Backup(node_id=node.node_id, kind="macaroon", name=name)
     sealed = vault.seal(about, macaroon, password)
-    session.client.backups.keep_macaroon(node.node_id, name, sealed)
+    session.client.backups.store_macaroon(node.node_id, name, sealed)
 
 
 def keep_admin(

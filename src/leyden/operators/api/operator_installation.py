@@ -26,7 +26,10 @@ from leyden.schemas.operator import (
 
 
 async def show(request: Request) -> InstallationAnswer:
-    """Return the installation in numbers."""
+    """Return the installation in numbers.
+
+    Nodes by status and version, orders by status, and your own accounts in the ledger.
+    """
     found = await oversight.overview(request.platform, now=request.now)
     return InstallationAnswer(
         nodes=found.nodes,
@@ -38,7 +41,10 @@ async def show(request: Request) -> InstallationAnswer:
 
 
 async def list_nodes(request: Request, query: FleetQuery) -> FleetAnswer:
-    """List nodes of all organizations."""
+    """List nodes of all organizations.
+
+    Newest first; `organization_id` and `status` filter them.
+    """
     if query.status and query.status not in set(NodeStatus):
         raise Malformed(f"status: must be one of {', '.join(NodeStatus)}")
     found = await request.platform.database.reader.counts.list_nodes(
@@ -64,7 +70,10 @@ async def list_nodes(request: Request, query: FleetQuery) -> FleetAnswer:
 
 
 async def list_ailing(request: Request) -> AilingAnswer:
-    """List nodes that need attention."""
+    """List nodes that need attention.
+
+    The worst first, with what is known about why.
+    """
     return AilingAnswer(
         nodes=[
             AilingNode(
@@ -82,7 +91,10 @@ async def list_ailing(request: Request) -> AilingAnswer:
 
 
 async def get_node(request: Request) -> FleetNode:
-    """Return a node."""
+    """Return a node.
+
+    Without its settings, which are its owner's.
+    """
     return _node(await _found(request))
 
 
@@ -103,7 +115,10 @@ async def stop_node(request: Request) -> FleetNode:
 
 
 async def list_alarms(request: Request) -> AlarmsAnswer:
-    """List raised alarms."""
+    """List raised alarms.
+
+    Each has a sentence that says what to do. They are checked every minute.
+    """
     found = await oversight.overview(request.platform, now=request.now)
     return AlarmsAnswer(
         alarms=[
@@ -121,7 +136,10 @@ async def list_alarms(request: Request) -> AlarmsAnswer:
 
 
 async def list_backups(request: Request) -> BackupsAnswer:
-    """Return when the installation's backups last succeeded and failed."""
+    """Return when the installation's backups last succeeded and failed.
+
+    `missing` says what to do if none are made.
+    """
     found = await oversight.overview(request.platform, now=request.now)
     return BackupsAnswer(
         backups=[
@@ -138,7 +156,10 @@ async def list_backups(request: Request) -> BackupsAnswer:
 
 
 async def list_audit(request: Request, query: AuditQuery) -> AuditAnswer:
-    """List the latest entries of the audit log."""
+    """List the latest entries of the audit log.
+
+    The first is this request, as each call of this API is recorded.
+    """
     lines = await request.platform.database.reader.audit.latest(limit=query.limit)
     return AuditAnswer(
         audit=[

@@ -21,6 +21,8 @@ from leyden.schemas.operator import (
     IssuedCoupons,
     NewCorrection,
     NewCoupons,
+    NewestOrdersAnswer,
+    NewestQuery,
     OrderAttention,
     OrderAttentionAnswer,
     OrganizationAnswer,
@@ -65,7 +67,10 @@ async def correct(request: Request, body: NewCorrection) -> OrganizationAnswer:
 
 
 async def list_coupons(request: Request, query: PageQuery) -> AllCouponsAnswer:
-    """List the coupons of all organizations."""
+    """List the coupons of all organizations.
+
+    With their codes: who has one can redeem it.
+    """
     found = await request.platform.database.reader.coupons.all_(
         after=query.cursor, limit=query.limit + 1
     )
@@ -96,8 +101,21 @@ async def create_coupons(request: Request, body: NewCoupons) -> IssuedCoupons:
     return IssuedCoupons(coupons=[_coupon(each) for each in made])
 
 
-async def list_orders(request: Request) -> OrderAttentionAnswer:
-    """List orders that need attention."""
+async def list_orders(request: Request, query: NewestQuery) -> NewestOrdersAnswer:
+    """List the newest orders of all organizations.
+
+    Without tickets and invoices. Older ones are in the lists of their organizations.
+    """
+    reader = request.platform.database.reader.orders
+    found = await reader.newest(limit=query.limit)
+    return NewestOrdersAnswer(orders=[SoldOrder(**_order(each)) for each in found])
+
+
+async def list_attention(request: Request) -> OrderAttentionAnswer:
+    """List orders that need attention.
+
+    Those that are lost, stuck half-way, or failed, with the reason.
+    """
     found = await attention.needing_attention(request.platform, now=request.now)
     return OrderAttentionAnswer(
         orders=[OrderAttention(**_order(each.order), why=each.why) for each in found]
@@ -105,7 +123,10 @@ async def list_orders(request: Request) -> OrderAttentionAnswer:
 
 
 async def list_orders_of(request: Request, query: PageQuery) -> SoldOrdersAnswer:
-    """List an organization's orders."""
+    """List an organization's orders.
+
+    Newest first, without tickets and invoices, which are its own.
+    """
     reader = request.platform.database.reader
     of = await reader.accounts.get(request.path["organization_id"])
     found = await reader.orders.page(
@@ -119,7 +140,10 @@ async def list_orders_of(request: Request, query: PageQuery) -> SoldOrdersAnswer
 
 
 async def get_order(request: Request) -> SoldOrder:
-    """Return an order."""
+    """Return an order.
+
+    Of any organization, without its ticket and its invoice.
+    """
     reader = request.platform.database.reader.orders
     return SoldOrder(**_order(await reader.get(request.path["order_id"])))
 

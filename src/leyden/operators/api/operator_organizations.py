@@ -51,13 +51,19 @@ _ROLES: Final[Mapping[Role, MemberRole]] = {
 
 
 async def list_(request: Request) -> OrganizationsAnswer:
-    """List organizations."""
+    """List organizations.
+
+    Oldest first, without their money.
+    """
     found = await request.platform.database.reader.accounts.list_()
     return OrganizationsAnswer(organizations=[_item(each) for each in found])
 
 
 async def create(request: Request, body: NewOrganization) -> OrganizationItem:
-    """Create an organization."""
+    """Create an organization.
+
+    It has no members and no keys yet.
+    """
     made = await accounts.create_organization(
         request.platform, body.name, actor=request.principal.actor
     )
@@ -65,7 +71,10 @@ async def create(request: Request, body: NewOrganization) -> OrganizationItem:
 
 
 async def get(request: Request) -> OrganizationAnswer:
-    """Return an organization with its money."""
+    """Return an organization with its money.
+
+    Its credit, what it owes, and the limit of its corporate account.
+    """
     return await shown(request)
 
 
@@ -83,7 +92,10 @@ async def shown(request: Request) -> OrganizationAnswer:
 
 
 async def list_quotas(request: Request) -> QuotaLimitsAnswer:
-    """Return an organization's quotas."""
+    """Return an organization's quotas.
+
+    By name, with their usage and the default of this platform.
+    """
     found = await quotas.usage(
         request.platform.database,
         quotas.limits(request.platform.settings),
@@ -116,7 +128,10 @@ async def change_quotas(request: Request, body: QuotaChanges) -> QuotaLimitsAnsw
 
 
 async def list_members(request: Request) -> MembersAnswer:
-    """List members and open invitations."""
+    """List members and open invitations.
+
+    Links of invitations are shown only once, when they are made.
+    """
     of = await _existing(request)
     members = await team.members(request.platform, of)
     invited = await invitations.list_(request.platform, of, now=request.now)
@@ -204,7 +219,10 @@ async def invite(request: Request, body: NewInvitation) -> NewInvitationAnswer:
 
 
 async def revoke_invitation(request: Request) -> Removed:
-    """Revoke an invitation."""
+    """Revoke an invitation.
+
+    Its link stops working at once.
+    """
     await invitations.withdraw(
         request.platform,
         request.path["organization_id"],
@@ -216,7 +234,10 @@ async def revoke_invitation(request: Request) -> Removed:
 
 
 async def list_keys(request: Request) -> KeysAnswer:
-    """List an organization's API keys, without their secrets."""
+    """List an organization's API keys, without their secrets.
+
+    Revoked ones too, oldest first.
+    """
     found = await request.platform.database.reader.keys.list_(await _existing(request))
     return KeysAnswer(keys=[KeyItem(**_key(each)) for each in found])
 
@@ -252,7 +273,10 @@ async def revoke_key(request: Request) -> Removed:
 
 
 async def list_users(request: Request) -> UsersAnswer:
-    """List everybody who can sign in."""
+    """List everybody who can sign in.
+
+    People of all organizations, oldest first.
+    """
     people = await request.platform.database.reader.accounts.people()
     return UsersAnswer(
         users=[
@@ -263,7 +287,10 @@ async def list_users(request: Request) -> UsersAnswer:
 
 
 async def list_sessions(request: Request) -> SessionsAnswer:
-    """List a person's sessions."""
+    """List a person's sessions.
+
+    The browsers in which the person is signed in, the last used first.
+    """
     reader = request.platform.database.reader
     person = await reader.people.get(request.path["user_id"])
     return SessionsAnswer(

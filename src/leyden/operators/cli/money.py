@@ -2,10 +2,12 @@
 
 import sys
 import uuid
+from typing import Any
 
 import click
 
 from leyden.base.cli.database import on_running
+from leyden.base.cli.elsewhere import elsewhere, organization_id
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization, organization_option
 from leyden.base.cli.output import (
@@ -23,9 +25,35 @@ from leyden.channels.money import corrections, credit
 from leyden.channels.money.corrections import Correction
 from leyden.channels.money.credit import Balance
 from leyden.channels.wiring.channels import make_channels, receiving_payments
+from leyden.client.operator import Operator
 from leyden.operators import oversight
 from leyden.operators.oversight import nodes_of
 from leyden.people.cli.organizations import org
+
+
+def _limit_elsewhere(
+    api: Operator, organization: str | None, limit: int | None = None
+) -> dict[str, Any]:
+    api.set_limit(organization_id(api, organization), limit)
+    return {"may_owe": limit}
+
+
+def _correct_elsewhere(
+    api: Operator, organization: str | None, **options: Any
+) -> dict[str, Any]:
+    found = api.correct(organization_id(api, organization), **options)
+    return {"credit": found.credit, "owed": found.owed}
+
+
+def _show_elsewhere(api: Operator, organization: str | None) -> dict[str, Any]:
+    found = api.organization(organization_id(api, organization))
+    return {
+        "organization_id": found.organization_id,
+        "name": found.name,
+        "credit": found.credit,
+        "owed": found.owed,
+        "may_owe": found.most_owed,
+    }
 
 
 @click.group(cls=LazyGroup)
@@ -42,6 +70,7 @@ org.add_command(account, "credit")
     "--limit", type=int, required=True, help=("Maximum amount owed, in satoshis.")
 )
 @as_json
+@elsewhere(_limit_elsewhere)
 def account_open(organization: str | None, limit: int, *, as_json: bool) -> None:
     """Open a corporate account: orders are added to the amount owed.
 
@@ -61,6 +90,7 @@ def account_open(organization: str | None, limit: int, *, as_json: bool) -> None
 @account.command("close")
 @organization_option
 @as_json
+@elsewhere(_limit_elsewhere)
 def account_close(organization: str | None, *, as_json: bool) -> None:
     """Close a corporate account: orders are prepaid again.
 
@@ -91,6 +121,7 @@ def account_close(organization: str | None, *, as_json: bool) -> None:
     help="Idempotency key: repeating the command with the same key changes nothing.",
 )
 @as_json
+@elsewhere(_correct_elsewhere)
 def account_correct(
     organization: str | None,
     kind: str,
@@ -126,6 +157,7 @@ def account_correct(
 @account.command("show")
 @organization_option
 @as_json
+@elsewhere(_show_elsewhere)
 def account_show(organization: str | None, *, as_json: bool) -> None:
     """Print an organization's credit, amount owed and account limit.
 

@@ -1,10 +1,13 @@
 """Installation status: overview, and orders that need attention."""
 
 import sys
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import click
 
+from leyden.base.cli.elsewhere import elsewhere, organization_id
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import found as organization_named
 from leyden.base.cli.output import (
@@ -22,9 +25,14 @@ from leyden.base.tasks import job_labels
 from leyden.channels.cli.running import on_channels
 from leyden.channels.rows.treasury_checks import TreasuryCheck
 from leyden.channels.rules.orders import Order, OrderStatus
+from leyden.client.operator import Operator
+from leyden.errors import Malformed
 from leyden.operators import attention, oversight
 from leyden.operators.oversight import Overview
+from leyden.schemas.operator import SoldOrder
 from leyden.values import asdict
+
+_MOST_NEWEST = 500
 
 
 @click.command()
@@ -118,6 +126,34 @@ def _labelled(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**each, "kind": job_labels.label(each["kind"])} for each in jobs]
 
 
+def _orders_elsewhere(
+    api: Operator,
+    *,
+    needs_attention: bool,
+    organization: str | None,
+    status: str | None,
+    limit: int,
+) -> list[SoldOrder]:
+    of = organization_id(api, organization) if organization else ""
+    found: Iterable[SoldOrder]
+    if needs_attention:
+        found = api.orders_needing_attention()
+    elif of:
+        found = api.orders_of(of)
+    elif status or limit > _MOST_NEWEST:
+        raise Malformed(
+            "with an operator key, --status and a larger --limit need --organization"
+        )
+    else:
+        found = api.orders(limit=limit)
+    shown = (
+        each
+        for each in found
+        if of in {"", each.organization_id} and status in {None, each.status}
+    )
+    return [*islice(shown, limit)]
+
+
 @click.group(cls=LazyGroup)
 def orders() -> None:
     """List the orders of all organizations."""
@@ -138,6 +174,7 @@ def orders() -> None:
 )
 @limit_option(50, 100_000)
 @as_json
+@elsewhere(_orders_elsewhere, listed="orders")
 def list_(
     *,
     needs_attention: bool,

@@ -1,8 +1,12 @@
-"""`leyden treasury`: treasury, auction account and outstanding tickets."""
+"""`leyden treasury` and `market`: what sold channels come from, and what pays."""
+
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from leyden.base.cli.database import on_running
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import (
     as_json,
     print_fields,
@@ -11,8 +15,11 @@ from leyden.base.cli.output import (
     print_rows,
 )
 from leyden.base.platform import Platform
+from leyden.channels.direct.cli.lsps1 import lsps1, lsps1_fields
+from leyden.channels.direct.cli.seller import seller, seller_fields
 from leyden.channels.rules.payments import PaidOrder
 from leyden.channels.wiring.channels import make_channels, receiving_payments
+from leyden.errors import SetupError
 from leyden.operators import treasury_balance
 from leyden.operators.cli.oversight import order_shown
 from leyden.operators.treasury_balance import TreasuryBalance
@@ -44,15 +51,65 @@ def treasury(*, unknown: bool, as_json: bool) -> None:
         )
         return
     found = on_running(_looked)
-    if found is None:
-        if as_json:
-            print_json({"treasury": None, "auction": None, "tickets": []})
-        else:
-            print(
-                "this platform sells no channels; see docs/operators/sell-channels.md"
-            )
+    shown = _fields(found)
+    if as_json:
+        print_json(shown)
         return
-    holdings = asdict(found.holdings) if found.holdings else None
+    if found is None:
+        print("this platform sells no channels; see docs/operators/sell-channels.md")
+        return
+    if found.alarm:
+        print(f"{found.alarm}\n")
+    print("treasury")
+    print_fields(shown["treasury"] or {"away": found.no_holdings})
+    print("\nPool account")
+    print_fields(shown["auction"] or {"none": found.no_standing})
+    print("\ntickets outstanding")
+    print_rows(
+        map(order_shown, found.tickets),
+        empty="none",
+        spare=("organization_id", "fee", "capacity"),
+    )
+
+
+@click.group(cls=LazyGroup)
+def market() -> None:
+    """Print where sold channels come from, and what pays for them."""
+
+
+@market.command()
+@as_json
+@click.pass_context
+def status(ctx: click.Context, *, as_json: bool) -> None:
+    """Print the treasury, the Pool account, the seller and the LSPS1 offer.
+
+    \b
+    leyden market status
+    """
+    if as_json:
+        read = {"seller": seller_fields, "lsps1": lsps1_fields}
+        off = {name: _or_none(each) for name, each in read.items()}
+        print_json(_fields(on_running(_looked)) | off)
+        return
+    for command in (treasury, seller, lsps1):
+        if command is not treasury:
+            print(f"\n{command.name}")
+        try:
+            ctx.invoke(command)
+        except SetupError as error:
+            print(error.message)
+
+
+def _or_none(read: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    try:
+        return read()
+    except SetupError:
+        return None
+
+
+def _fields(found: TreasuryBalance | None) -> dict[str, Any]:
+    if found is None:
+        return {"treasury": None, "auction": None, "tickets": []}
     standing = found.standing
     auction = standing and {
         "state": standing.account.state,
@@ -62,29 +119,13 @@ def treasury(*, unknown: bool, as_json: bool) -> None:
         "free": standing.free,
         "blocks_left": standing.blocks_left,
     }
-    if as_json:
-        print_json(
-            {
-                "alarm": found.alarm or None,
-                "treasury": holdings,
-                "auction": auction,
-                "outstanding": found.outstanding,
-                "tickets": [order_shown(each) for each in found.tickets],
-            }
-        )
-        return
-    if found.alarm:
-        print(f"{found.alarm}\n")
-    print("treasury")
-    print_fields(holdings or {"away": found.no_holdings})
-    print("\nPool account")
-    print_fields(auction or {"none": found.no_standing})
-    print("\ntickets outstanding")
-    print_rows(
-        map(order_shown, found.tickets),
-        empty="none",
-        spare=("organization_id", "fee", "capacity"),
-    )
+    return {
+        "alarm": found.alarm or None,
+        "treasury": asdict(found.holdings) if found.holdings else None,
+        "auction": auction,
+        "outstanding": found.outstanding,
+        "tickets": [order_shown(each) for each in found.tickets],
+    }
 
 
 async def _unknown(platform: Platform) -> list[PaidOrder]:

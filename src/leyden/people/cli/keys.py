@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
+from msgspec import structs
 
 from leyden.base.cli.confirmation import confirm, yes_option
+from leyden.base.cli.elsewhere import elsewhere, organization_id
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization, organization_option
 from leyden.base.cli.output import (
@@ -18,13 +20,37 @@ from leyden.base.cli.output import (
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import ApiKey, Organization
 from leyden.base.rules.times import to_iso
+from leyden.client.operator import Operator
 from leyden.errors import NotFound
 from leyden.people import api_keys
+
+_REVOKING = "Revoke the API key {}? It stops working at once."
 
 
 @click.group(cls=LazyGroup)
 def key() -> None:
     """Create, list and revoke API keys."""
+
+
+def _create_elsewhere(
+    api: Operator, organization: str | None, name: str, scope: str, days: int | None
+) -> dict[str, Any]:
+    of = organization_id(api, organization)
+    made = api.create_key(of, name, scope.split(","), days=days or 0)
+    return {"organization_id": of, **structs.asdict(made)}
+
+
+def _list_elsewhere(api: Operator, organization: str | None) -> list[dict[str, Any]]:
+    of = organization_id(api, organization)
+    return [{"organization_id": of, **structs.asdict(each)} for each in api.keys(of)]
+
+
+def _revoke_elsewhere(
+    api: Operator, key_id: str, organization: str | None, *, yes: bool
+) -> dict[str, Any]:
+    confirm(_REVOKING.format(key_id), yes=yes)
+    api.revoke_key(organization_id(api, organization), key_id)
+    return {"key_id": key_id, "revoked": True}
 
 
 @key.command()
@@ -33,6 +59,7 @@ def key() -> None:
 @click.option("--scope", default="node,flow", help="node, flow, or both (default).")
 @click.option("--days", type=click.IntRange(1, 3650), help="Days until it expires.")
 @as_json
+@elsewhere(_create_elsewhere)
 def create(
     organization: str | None, name: str, scope: str, days: int | None, *, as_json: bool
 ) -> None:
@@ -59,6 +86,7 @@ def create(
 @key.command("list")
 @organization_option
 @as_json
+@elsewhere(_list_elsewhere, listed="keys")
 def list_(organization: str | None, *, as_json: bool) -> None:
     """List an organization's API keys, without their secrets.
 
@@ -83,6 +111,7 @@ def list_(organization: str | None, *, as_json: bool) -> None:
 @organization_option
 @yes_option
 @as_json
+@elsewhere(_revoke_elsewhere)
 def revoke(key_id: str, organization: str | None, *, yes: bool, as_json: bool) -> None:
     """Revoke an API key; it stops working at once.
 
@@ -98,7 +127,7 @@ def revoke(key_id: str, organization: str | None, *, yes: bool, as_json: bool) -
                 f"no active key {key_id}; see `leyden api-keys list`"
             ) from None
 
-    confirm(f"Revoke the API key {key_id}? It stops working at once.", yes=yes)
+    confirm(_REVOKING.format(key_id), yes=yes)
     on_organization(organization, step)
     print_done({"key_id": key_id, "revoked": True}, "revoked", as_json=as_json)
 

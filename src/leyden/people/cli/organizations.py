@@ -5,12 +5,14 @@ from typing import Any
 import click
 
 from leyden.base.cli.database import on_platform
+from leyden.base.cli.elsewhere import elsewhere, organization_id
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization
 from leyden.base.cli.output import as_json, operator, print_list, print_one
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Organization
 from leyden.base.rules.times import to_iso
+from leyden.client.operator import Operator
 from leyden.errors import Malformed
 from leyden.people import accounts, quotas
 from leyden.people.rules.quotas import Quota
@@ -26,6 +28,7 @@ def org() -> None:
 @org.command()
 @click.argument("name")
 @as_json
+@elsewhere(lambda api, name: api.create_organization(name))
 def create(name: str, *, as_json: bool) -> None:
     """Create the organization NAME.
 
@@ -40,6 +43,7 @@ def create(name: str, *, as_json: bool) -> None:
 
 @org.command("list")
 @as_json
+@elsewhere(lambda api: api.organizations(), listed="organizations")
 def list_(*, as_json: bool) -> None:
     """List all organizations.
 
@@ -56,10 +60,25 @@ def list_(*, as_json: bool) -> None:
     )
 
 
+def _quotas_elsewhere(
+    api: Operator, organization: str, changes: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    of = organization_id(api, organization)
+    anew: dict[str, int | None] = {
+        name.value: limit for name, limit in map(_change, changes)
+    }
+    found = api.change_quotas(of, **anew) if anew else api.quotas(of)
+    return [
+        {"quota": name, "used": each.used, "limit": each.limit, "default": each.default}
+        for name, each in found.items()
+    ]
+
+
 @org.command("quotas")
 @click.argument("organization")
 @click.argument("changes", nargs=-1, metavar="[QUOTA=LIMIT]...")
 @as_json
+@elsewhere(_quotas_elsewhere, listed="quotas")
 def quotas_(organization: str, changes: tuple[str, ...], *, as_json: bool) -> None:
     """Print or change ORGANIZATION's quotas.
 

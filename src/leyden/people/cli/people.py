@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from leyden.base.cli.database import on_platform
+from leyden.base.cli.elsewhere import elsewhere, organization_id
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import found, organization_option
 from leyden.base.cli.output import (
@@ -20,6 +21,8 @@ from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Role
 from leyden.base.rules.sign_in import Session
 from leyden.base.rules.times import to_iso
+from leyden.client.operator import Operator
+from leyden.errors import NotFound
 from leyden.people import accounts
 
 _password_option = click.option(
@@ -27,6 +30,44 @@ _password_option = click.option(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="File with the password. Default: LEYDEN_NEW_PASSWORD, or a prompt.",
 )
+
+
+def _user_id(api: Operator, email: str) -> str:
+    for each in api.users():
+        if each.email == email.lower():
+            return each.user_id
+    raise NotFound(f"no user {email}; see `leyden users list`")
+
+
+def _create_elsewhere(
+    api: Operator,
+    email: str,
+    organization: str | None,
+    role: str,
+    password_file: Path | None,
+) -> dict[str, Any]:
+    of = organization_id(api, organization)
+    made = api.create_member(of, email, _password(password_file), role=role)
+    return {
+        "user_id": made.user_id,
+        "email": made.email,
+        "organization_id": of,
+        "role": made.role,
+        "created": made.since,
+    }
+
+
+def _reset_elsewhere(
+    api: Operator, email: str, password_file: Path | None, *, keep_authenticator: bool
+) -> dict[str, Any]:
+    of, password = _user_id(api, email), _password(password_file)
+    api.readmit(of, password, keep_authenticator=keep_authenticator)
+    return {"email": email, "reset": True}
+
+
+def _sign_out_elsewhere(api: Operator, email: str) -> dict[str, Any]:
+    api.sign_out(_user_id(api, email))
+    return {"email": email, "signed_out": True}
 
 
 @click.group(cls=LazyGroup)
@@ -46,6 +87,7 @@ def user() -> None:
 )
 @_password_option
 @as_json
+@elsewhere(_create_elsewhere)
 def create(
     email: str,
     organization: str | None,
@@ -86,6 +128,7 @@ def create(
 
 @user.command("list")
 @as_json
+@elsewhere(lambda api: api.users(), listed="users")
 def list_(*, as_json: bool) -> None:
     """List all users who can sign in.
 
@@ -114,6 +157,7 @@ def list_(*, as_json: bool) -> None:
     help="Keep the authenticator and the passkeys.",
 )
 @as_json
+@elsewhere(_reset_elsewhere)
 def reset_password(
     email: str,
     password_file: Path | None,
@@ -144,6 +188,7 @@ def reset_password(
 @user.command()
 @click.argument("email")
 @as_json
+@elsewhere(lambda api, email: api.sessions(_user_id(api, email)), listed="sessions")
 def sessions(email: str, *, as_json: bool) -> None:
     """List a user's sessions, most recently used first.
 
@@ -176,6 +221,7 @@ def sessions(email: str, *, as_json: bool) -> None:
 @user.command("sign-out")
 @click.argument("email")
 @as_json
+@elsewhere(_sign_out_elsewhere)
 def sign_out(email: str, *, as_json: bool) -> None:
     """Sign a user out everywhere; the password stays the same.
 

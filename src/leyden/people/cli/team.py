@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import click
 
 from leyden.base.cli.confirmation import confirm, yes_option
+from leyden.base.cli.elsewhere import elsewhere, organization_id
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization, organization_option
 from leyden.base.cli.output import (
@@ -20,6 +21,7 @@ from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Organization, Role
 from leyden.base.rules.times import to_iso
 from leyden.base.settings import own_names
+from leyden.client.operator import Operator
 from leyden.errors import NotFound
 from leyden.people import invitations
 from leyden.people import team as teams
@@ -27,6 +29,74 @@ from leyden.people import team as teams
 Result = TypeVar("Result")
 
 _ROLES = click.Choice([role.value for role in Role])
+
+
+def _list_elsewhere(api: Operator, organization: str | None) -> list[dict[str, Any]]:
+    found = api.members(organization_id(api, organization))
+    return [
+        *(
+            {"email": e.email, "role": e.role, "since": e.since, "invited_until": None}
+            for e in found.members
+        ),
+        *(
+            {
+                "email": e.email,
+                "role": e.role,
+                "since": None,
+                "invited_until": e.expires,
+            }
+            for e in found.invitations
+        ),
+    ]
+
+
+def _invite_elsewhere(
+    api: Operator, email: str, organization: str | None, role: str
+) -> dict[str, Any]:
+    made = api.invite(organization_id(api, organization), email, role=role)
+    return {
+        "email": made.email,
+        "role": made.role,
+        "invited_until": made.expires,
+        "link": made.link,
+        "emailed": made.emailed,
+    }
+
+
+def _withdraw_elsewhere(
+    api: Operator, email: str, organization: str | None
+) -> dict[str, Any]:
+    of = organization_id(api, organization)
+    found = [e for e in api.members(of).invitations if e.email == email.lower()]
+    if not found:
+        raise NotFound(f"{email} is not invited; see `leyden team list`")
+    for each in found:
+        api.revoke_invitation(of, each.invitation_id)
+    return {"email": email, "withdrawn": True}
+
+
+def _member(api: Operator, email: str, organization: str | None) -> tuple[str, str]:
+    """Return the ids of the organization, and of its member."""
+    of = organization_id(api, organization)
+    for each in api.members(of).members:
+        if each.email == email.lower():
+            return of, each.user_id
+    raise NotFound(f"{email} is not a member; see `leyden team list`")
+
+
+def _role_elsewhere(
+    api: Operator, email: str, role: str, organization: str | None
+) -> dict[str, Any]:
+    api.set_role(*_member(api, email, organization), role)
+    return {"email": email, "role": role}
+
+
+def _remove_elsewhere(
+    api: Operator, email: str, organization: str | None, *, yes: bool
+) -> dict[str, Any]:
+    confirm(f"Remove {email} from {organization or 'the organization'}?", yes=yes)
+    api.remove_member(*_member(api, email, organization))
+    return {"email": email, "removed": True}
 
 
 @click.group(cls=LazyGroup)
@@ -37,6 +107,7 @@ def team() -> None:
 @team.command("list")
 @organization_option
 @as_json
+@elsewhere(_list_elsewhere, listed="team")
 def list_(organization: str | None, *, as_json: bool) -> None:
     """List an organization's members and invitations.
 
@@ -88,6 +159,7 @@ def list_(organization: str | None, *, as_json: bool) -> None:
     help=f"Role in the organization: {', '.join(Role)}.",
 )
 @as_json
+@elsewhere(_invite_elsewhere)
 def invite(email: str, organization: str | None, role: str, *, as_json: bool) -> None:
     """Invite EMAIL, and print the invitation link, which is shown only once.
 
@@ -120,6 +192,7 @@ def invite(email: str, organization: str | None, role: str, *, as_json: bool) ->
 @click.argument("email")
 @organization_option
 @as_json
+@elsewhere(_withdraw_elsewhere)
 def withdraw(email: str, organization: str | None, *, as_json: bool) -> None:
     """Revoke all invitations of EMAIL.
 
@@ -147,6 +220,7 @@ def withdraw(email: str, organization: str | None, *, as_json: bool) -> None:
 @click.argument("role", metavar="ROLE", type=_ROLES)
 @organization_option
 @as_json
+@elsewhere(_role_elsewhere)
 def role(email: str, role: str, organization: str | None, *, as_json: bool) -> None:
     """Set the role of EMAIL: owner, admin, developer, billing, viewer.
 
@@ -177,6 +251,7 @@ def role(email: str, role: str, organization: str | None, *, as_json: bool) -> N
 @organization_option
 @yes_option
 @as_json
+@elsewhere(_remove_elsewhere)
 def remove(email: str, organization: str | None, *, yes: bool, as_json: bool) -> None:
     """Remove EMAIL from the organization at once.
 

@@ -1,5 +1,7 @@
 """`leyden lsps1`: what is sold to everybody, and what that lacks."""
 
+from typing import Any
+
 import click
 
 from leyden.base.cli.output import as_json, print_fields, print_json
@@ -19,6 +21,17 @@ def lsps1(*, as_json: bool) -> None:
     \b
     leyden lsps1
     """
+    found = lsps1_fields()
+    if as_json:
+        print_json(found)
+        return
+    for each in found.pop("missing"):
+        print(f"{each}\n")
+    print_fields(found.pop("sold") | found)
+
+
+def lsps1_fields() -> dict[str, Any]:
+    """Return what the command prints with --json; raise SetupError if it is off."""
 
     async def looked(platform: Platform) -> Lsps1State:
         channels = platform.channels
@@ -26,10 +39,4 @@ def lsps1(*, as_json: bool) -> None:
             raise SetupError(state.OFF)
         return await state.read(channels, channels.rules.lsps1)
 
-    found = asdict(on_channels(looked))
-    if as_json:
-        print_json(found)
-        return
-    for each in found.pop("missing"):
-        print(f"{each}\n")
-    print_fields(found.pop("sold") | found)
+    return asdict(on_channels(looked))

@@ -1,5 +1,7 @@
 """`leyden seller`: the wallet that direct channels are opened from."""
 
+from typing import Any
+
 import click
 
 from leyden.base.cli.output import as_json, print_fields, print_json, print_rows
@@ -34,6 +36,26 @@ def seller(*, address: bool, ended: bool, as_json: bool) -> None:
         _print_ended(as_json=as_json)
         return
 
+    found = _read(address=address)
+    if as_json:
+        print_json(_fields(found))
+        return
+    old_macaroon = seller_balance.old_macaroon(found.denied)
+    for line in (found.alarm, old_macaroon, found.unreachable):
+        if line:
+            print(f"{line}\n")
+    print_fields(found.shown)
+    for each in found.fundings:
+        print(f"\nunconfirmed for {each.blocks} blocks:")
+        print_fields(asdict(each))
+
+
+def seller_fields() -> dict[str, Any]:
+    """Return what the command prints with --json; raise SetupError without a seller."""
+    return _fields(_read(address=False))
+
+
+def _read(*, address: bool) -> "_Looked":
     async def looked(platform: Platform) -> _Looked:
         channels = _channels(platform)
         found = await seller_balance.read(channels)
@@ -46,29 +68,17 @@ def seller(*, address: bool, ended: bool, as_json: bool) -> None:
             fundings=await seller_balance.unconfirmed(channels, height=found.height),
         )
 
-    found = on_channels(looked)
-    shown = asdict(found.balance)
-    if found.address:
-        shown["address"] = found.address
-    if as_json:
-        print_json(
-            {
-                "alarm": found.alarm or None,
-                **shown,
-                "denied": found.denied,
-                "unreachable": found.unreachable or None,
-                "fundings": found.fundings,
-            }
-        )
-        return
-    old_macaroon = seller_balance.old_macaroon(found.denied)
-    for line in (found.alarm, old_macaroon, found.unreachable):
-        if line:
-            print(f"{line}\n")
-    print_fields(shown)
-    for each in found.fundings:
-        print(f"\nunconfirmed for {each.blocks} blocks:")
-        print_fields(asdict(each))
+    return on_channels(looked)
+
+
+def _fields(found: "_Looked") -> dict[str, Any]:
+    return {
+        "alarm": found.alarm or None,
+        **found.shown,
+        "denied": found.denied,
+        "unreachable": found.unreachable or None,
+        "fundings": found.fundings,
+    }
 
 
 def _print_ended(*, as_json: bool) -> None:
@@ -92,6 +102,12 @@ class _Looked(Struct, frozen=True, kw_only=True):
     denied: list[str]
     unreachable: str
     fundings: list[Unconfirmed]
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The balance, and the address if one was asked for."""
+        address = {"address": self.address} if self.address else {}
+        return asdict(self.balance) | address
 
 
 def _channels(platform: Platform) -> ChannelServices:

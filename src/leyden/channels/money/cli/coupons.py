@@ -1,10 +1,13 @@
 """`leyden coupons`: coupons that can be redeemed once for credit."""
 
 from datetime import timedelta
+from itertools import islice
+from typing import Any
 
 import click
 
 from leyden.base.cli.database import on_platform
+from leyden.base.cli.elsewhere import elsewhere, organization_id
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import found
 from leyden.base.cli.output import (
@@ -19,8 +22,33 @@ from leyden.base.platform import Platform
 from leyden.base.rules.times import to_iso
 from leyden.channels.money import credit
 from leyden.channels.money.rules.coupons import Coupon
+from leyden.client.operator import Operator
 
 _MAX_COUPONS = 10_000
+
+
+def _create_elsewhere(
+    api: Operator,
+    amount: int,
+    organization: str | None,
+    count: int,
+    days: int | None,
+    note: str,
+) -> dict[str, Any]:
+    of = organization_id(api, organization) if organization else ""
+    made = api.create_coupons(
+        amount, count=count, organization_id=of, days=days or 0, note=note
+    )
+    rows = [
+        {
+            "coupon": each.coupon,
+            "amount": each.amount,
+            "organization_id": each.organization_id,
+            "expires": each.expires,
+        }
+        for each in made
+    ]
+    return {**rows[0], "coupons": rows}
 
 
 @click.group(cls=LazyGroup)
@@ -41,6 +69,7 @@ def coupon() -> None:
     "--note", default="", help=("What the coupons are for; only operators see it.")
 )
 @as_json
+@elsewhere(_create_elsewhere)
 def create(
     amount: int,
     organization: str | None,
@@ -88,6 +117,7 @@ def create(
 @coupon.command("list")
 @limit_option(200, _MAX_COUPONS)
 @as_json
+@elsewhere(lambda api, limit: [*islice(api.coupons(), limit)], listed="coupons")
 def list_(limit: int, *, as_json: bool) -> None:
     """List all coupons, used and unused, with their notes.
 
