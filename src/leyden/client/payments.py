@@ -40,6 +40,7 @@ class Payment(msgspec.Struct, kw_only=True):
     state: PaymentState
     sats: int
     fee_msat: int
+    began_ns: int = 0  # tells tries of the same invoice apart
     preimage: str = ""  # the proof of payment, once it succeeded
     reason: str = ""  # why it failed
 
@@ -131,6 +132,7 @@ def payment_of(update: dict[str, Any]) -> Payment:
         state=state.get(update["status"], PaymentState.IN_FLIGHT),
         sats=int(update["value_sat"]),
         fee_msat=int(update["fee_msat"]),
+        began_ns=int(update.get("creation_time_ns", 0)),
         preimage=update["payment_preimage"] if update["status"] == "SUCCEEDED" else "",
         reason=failure(reason) if is_failed else "",
     )

@@ -190,7 +190,7 @@ def test_a_failed_payment_says_why_and_that_the_money_is_still_there(
 def test_a_payment_that_hangs_is_followed_and_never_sent_again(
     wallet: Wallet, lnd: PayingNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lnd_payments, "_ANSWERS_S", 0.5)
+    monkeypatch.setattr(lnd_payments, "_ANSWERS_S", 2.0)
     lnd.outcome = "hangs"
     for _ in range(2):
         hung = wallet("send", lnd.asks("lnsb1coffee"), "--timeout", "1", "--yes")
@@ -235,6 +235,18 @@ def test_what_the_node_has_not_begun_after_a_lost_answer_may_still_begin(
     assert unknown.exit_code == 7, unknown.output
     assert says in unknown.stderr
     assert "nothing was sent" not in unknown.stderr
+
+
+def test_an_earlier_failure_is_no_answer_about_a_later_try(
+    wallet: Wallet, lnd: PayingNode
+) -> None:
+    lnd.outcome = "FAILED"
+    assert wallet("send", lnd.asks("lnsb1coffee"), "--yes").exit_code == 5
+    lnd.defers = {"/v2/router/send"}
+    unknown = wallet("send", "lnsb1coffee", "--yes")
+    assert unknown.exit_code == 7, unknown.output
+    assert "whether it is paid is unknown" in unknown.stderr
+    assert "still have the money" not in unknown.stderr
 
 
 @contextmanager
@@ -506,7 +518,8 @@ def test_a_channel_is_opened_and_a_lost_answer_is_looked_up(
     assert (wish["local_funding_amount"], wish["private"]) == ("200000", True)
     lnd.drops = {"/v1/channels"}
     lost = wallet("open", PEER, "200000", "--yes")
-    assert lost.exit_code == 6, lost.output
+    assert lost.exit_code == 7, lost.output
+    assert "whether the channel is opening is unknown" in lost.stderr
     assert wallet("open", "harbour", "200000", "--yes").exit_code == 2
 
 

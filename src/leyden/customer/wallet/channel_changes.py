@@ -1,6 +1,7 @@
 """`leyden wallet open`, `close` and `fees`: a node's channels."""
 
 import base64
+import contextlib
 import secrets
 from pathlib import Path
 from typing import Any, Final
@@ -124,17 +125,15 @@ def _opened(lnd: Lnd, wish: dict[str, object], label: str) -> str:
     try:
         made = lnd.post("/v1/channels", wish, timeout_s=_OPENS_S)
     except NodeAway as error:
-        try:
+        with contextlib.suppress(NodeAway, NodeRefused):
             pending = lnd.get("/v1/channels/pending").get("pending_open_channels", ())
-        except (NodeAway, NodeRefused):
-            raise TookTooLong(
-                f"{error.message}; whether the channel is opening is unknown. Look "
-                "before you repeat it: leyden wallet channels"
-            ) from None
-        for each in pending:
-            if each["channel"].get("memo") == label:
-                return str(each["channel"]["channel_point"])
-        raise
+            for each in pending:
+                if each["channel"].get("memo") == label:
+                    return str(each["channel"]["channel_point"])
+        raise TookTooLong(
+            f"{error.message}; whether the channel is opening is unknown. Look before "
+            "you repeat it: leyden wallet channels"
+        ) from None
     txid = made.get("funding_txid_str") or (
         base64.b64decode(made["funding_txid_bytes"])[::-1].hex()
     )
