@@ -98,6 +98,7 @@ def pay(
     timeout_s: int,
     channels: Sequence[str] = (),
     last_hop: str = "",
+    to_itself: bool = False,
 ) -> Iterator[Payment]:
     """Pay an invoice; yield how the payment stands until it ends.
 
@@ -113,6 +114,8 @@ def pay(
         wish["amt_msat"] = str(msat)
     if channels:
         wish["outgoing_chan_ids"] = list(channels)
+    if to_itself:
+        wish["allow_self_payment"] = True
     if last_hop:
         wish["last_hop_pubkey"] = base64.b64encode(bytes.fromhex(last_hop)).decode()
     updates = lnd.stream(
