@@ -53,6 +53,8 @@ const ofTransaction = (transaction) => {
     about: transaction.label.replace(/^0:(\w+).*$/, "$1").replace(/^dashboard [0-9a-f]{16}$/, ""),
     peer: "",
     id: transaction.tx_hash,
+    // What lnd can spend to raise the fee of the whole.
+    output: transaction.output_details?.find((each) => each.is_our_address)?.output_index,
   };
 };
 

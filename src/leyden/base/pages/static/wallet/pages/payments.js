@@ -3,13 +3,16 @@
  * The newest are shown as soon as lnd told some of each kind, while it is asked for the rest.
  */
 
+import { confirmed, forget } from "../acting.js";
 import { chosen, csv, merged, read } from "../history.js";
 import { whileOpen } from "../open_vault.js";
-import { $, lnd, onClick, progress } from "../page.js";
-import { fillIn, plural, sats, signed, when } from "../shown.js";
+import { $, lnd, onClick, onSubmit, progress, show } from "../page.js";
+import { fillIn, plural, sats, signed, typedSats, when } from "../shown.js";
+import { Trouble } from "../trouble.js";
 
 const DAY = 86_400;
 const AT_A_TIME = 50;
+const CALLS = ["/walletrpc.WalletKit/BumpFee"];
 const LISTS = 4;
 const DRAW_MS = 1_000; // at least, between two drawings of lists that grow
 const PATIENCE_MS = 120_000; // for thousands of rows, which lnd reads from its disk
@@ -18,6 +21,7 @@ const STATES = { waiting: "unpaid" };
 let rows = [];
 let found = [];
 let page = 0;
+let of; // the transaction whose fee is asked about
 let reading; // {isWhole, isShown}, of the lists that are shown
 
 function draw(lists) {
@@ -52,7 +56,7 @@ function list() {
   $("older").hidden = last === found.length;
 }
 
-function row({ time, kind, state, amount, fee, about, peer, id }) {
+function row({ time, kind, state, amount, fee, about, peer, id, output }) {
   const made = fillIn($("row").content.cloneNode(true), {
     when: when(time),
     kind: KINDS[kind],
@@ -64,8 +68,50 @@ function row({ time, kind, state, amount, fee, about, peer, id }) {
   });
   made.querySelector("[data-id]").title = id;
   made.querySelector("[data-state]").classList.add(`state-${state}`);
+  const button = made.querySelector("[data-bump]");
+  if (kind === "on-chain" && state === "pending" && output !== undefined) {
+    button.setAttribute("aria-label", `Raise fee of ${id.slice(0, 16)}`);
+    button.addEventListener("click", () => askBump({ id, output }));
+  } else button.remove();
   return made;
 }
+
+function askBump(transaction) {
+  of = transaction;
+  $("bump-of").textContent = transaction.id;
+  $("bump-rate").value = "";
+  show("bump");
+}
+
+onSubmit($("bump"), async () => {
+  const { id, output } = of;
+  const rate = typedSats($("bump-rate").value);
+  if (!rate) throw new Trouble("form", "Fee rate: must be a whole number of sat/vB. The fee did not change.");
+  const may = await confirmed({
+    calls: CALLS,
+    title: "Raise the fee?",
+    lines: [`Of ${id.slice(0, 16)}… to ${rate} sat/vB.`, "A second transaction of the node pays for both."],
+    button: "Raise fee",
+  });
+  if (may === undefined) return;
+  progress("Raising the fee…");
+  try {
+    await lnd.call("POST", "/v2/wallet/bumpfee", {
+      outpoint: { txid_str: id, output_index: Number(output) },
+      sat_per_vbyte: String(rate),
+      immediate: true,
+    }, may);
+  } catch (error) {
+    throw new Trouble("refused", error.said === undefined
+      ? "The answer was lost. The fee may have been raised: it is safe to raise it again, which replaces that."
+      : `${error.message} The fee did not change.`);
+  }
+  $("said").textContent = `The fee was raised to ${rate} sat/vB.`;
+  $("said").hidden = false;
+  show("open");
+  await again().catch(() => {}); // it was raised, whatever becomes of the list
+});
+onClick("cancel-bump", async () => show("open"));
 
 const since = () => {
   const days = Number($("period").value);
@@ -126,6 +172,9 @@ onClick("export", async () => {
 });
 
 function clear() {
+  forget();
+  of = undefined;
+  $("said").hidden = true;
   rows = found = [];
   reading = undefined;
   $("partial").hidden = true;
