@@ -56,7 +56,7 @@ TOLD = {
 class _Lnd(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         assert self.headers["Grpc-Metadata-macaroon"] == "0201"
-        body = json.dumps(TOLD[self.path]).encode()
+        body = json.dumps(TOLD[self.path.partition("?")[0]]).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -206,7 +206,7 @@ _CUSTOMER = {
     ),
     "unlocker": LazyCommand(
         "leyden.customer.unlocker",
-        "Run a webhook endpoint that unlocks your nodes automatically.",
+        "Unlock your nodes automatically, from your own machine.",
     ),
     "trust": LazyCommand(
         "leyden.customer.trusting",

@@ -17,6 +17,8 @@ class Channel(msgspec.Struct, kw_only=True):
     capacity: int
     local: int
     remote: int
+    alias: str = ""  # of the peer, if the node knows one
+    uptime_percent: int | None = None  # of the peer, since lnd counts
 
 
 class Channels(msgspec.Struct, kw_only=True):
@@ -28,6 +30,7 @@ class Channels(msgspec.Struct, kw_only=True):
     channels: list[Channel]
 
 
+_NAMED = "/v1/channels?peer_alias_lookup=true"
 _PENDING = {
     "pending_open_channels": "opening",
     "waiting_close_channels": "closing",
@@ -46,8 +49,10 @@ def look(lnd: Lnd) -> Channels:
             capacity=_sats(each, "capacity"),
             local=_sats(each, "local_balance"),
             remote=_sats(each, "remote_balance"),
+            alias=_alias(each),
+            uptime_percent=_uptime(each),
         )
-        for each in lnd.get("/v1/channels").get("channels", ())
+        for each in lnd.get(_NAMED).get("channels", ())
     ]
     pending = lnd.get("/v1/channels/pending")
     moving = [
@@ -78,3 +83,14 @@ def peer_address(lnd: Lnd, reached: str) -> str:
 
 def _sats(pending: dict[str, Any], name: str) -> int:
     return int(pending.get(name) or 0)
+
+
+def _alias(channel: dict[str, Any]) -> str:
+    """Return the alias of a peer, in whose place lnd may say why it has none."""
+    alias = str(channel.get("peer_alias", ""))
+    return "" if alias.startswith("unable to lookup peer alias") else alias
+
+
+def _uptime(channel: dict[str, Any]) -> int | None:
+    lifetime = int(channel.get("lifetime", 0))
+    return 100 * int(channel.get("uptime", 0)) // lifetime if lifetime else None

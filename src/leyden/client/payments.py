@@ -40,6 +40,7 @@ class Payment(msgspec.Struct, kw_only=True):
     state: PaymentState
     sats: int
     fee_msat: int
+    began_ns: int = 0  # tells tries of the same invoice apart
     preimage: str = ""  # the proof of payment, once it succeeded
     reason: str = ""  # why it failed
 
@@ -97,6 +98,7 @@ def pay(
     timeout_s: int,
     channels: Sequence[str] = (),
     last_hop: str = "",
+    to_itself: bool = False,
 ) -> Iterator[Payment]:
     """Pay an invoice; yield how the payment stands until it ends.
 
@@ -112,6 +114,8 @@ def pay(
         wish["amt_msat"] = str(msat)
     if channels:
         wish["outgoing_chan_ids"] = list(channels)
+    if to_itself:
+        wish["allow_self_payment"] = True
     if last_hop:
         wish["last_hop_pubkey"] = base64.b64encode(bytes.fromhex(last_hop)).decode()
     updates = lnd.stream(
@@ -131,6 +135,7 @@ def payment_of(update: dict[str, Any]) -> Payment:
         state=state.get(update["status"], PaymentState.IN_FLIGHT),
         sats=int(update["value_sat"]),
         fee_msat=int(update["fee_msat"]),
+        began_ns=int(update.get("creation_time_ns", 0)),
         preimage=update["payment_preimage"] if update["status"] == "SUCCEEDED" else "",
         reason=failure(reason) if is_failed else "",
     )

@@ -154,7 +154,7 @@ class PayingNode:
     def _invoice(self, body: dict[str, Any] | None) -> list[Any]:
         if body is None:
             return [200, self.answers.get("/v1/invoices", {})]
-        hints: list[Any] = [{"hop_hints": []}] if body["private"] else []
+        hints: list[Any] = [{"hop_hints": []}] if body.get("private") else []
         name = self.asks("lnsb1own", route_hints=hints)
         made = base64.b64encode(bytes.fromhex(HASH)).decode()
         return [200, {"payment_request": name, "r_hash": made}]

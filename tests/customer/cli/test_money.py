@@ -1,5 +1,6 @@
 """`leyden wallet receive`, `send`, `payments`, `open`, `close`, `fees`."""
 
+import base64
 import csv
 import io
 import json
@@ -190,7 +191,7 @@ def test_a_failed_payment_says_why_and_that_the_money_is_still_there(
 def test_a_payment_that_hangs_is_followed_and_never_sent_again(
     wallet: Wallet, lnd: PayingNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lnd_payments, "_ANSWERS_S", 0.5)
+    monkeypatch.setattr(lnd_payments, "_ANSWERS_S", 2.0)
     lnd.outcome = "hangs"
     for _ in range(2):
         hung = wallet("send", lnd.asks("lnsb1coffee"), "--timeout", "1", "--yes")
@@ -235,6 +236,18 @@ def test_what_the_node_has_not_begun_after_a_lost_answer_may_still_begin(
     assert unknown.exit_code == 7, unknown.output
     assert says in unknown.stderr
     assert "nothing was sent" not in unknown.stderr
+
+
+def test_an_earlier_failure_is_no_answer_about_a_later_try(
+    wallet: Wallet, lnd: PayingNode
+) -> None:
+    lnd.outcome = "FAILED"
+    assert wallet("send", lnd.asks("lnsb1coffee"), "--yes").exit_code == 5
+    lnd.defers = {"/v2/router/send"}
+    unknown = wallet("send", "lnsb1coffee", "--yes")
+    assert unknown.exit_code == 7, unknown.output
+    assert "whether it is paid is unknown" in unknown.stderr
+    assert "still have the money" not in unknown.stderr
 
 
 @contextmanager
@@ -506,7 +519,8 @@ def test_a_channel_is_opened_and_a_lost_answer_is_looked_up(
     assert (wish["local_funding_amount"], wish["private"]) == ("200000", True)
     lnd.drops = {"/v1/channels"}
     lost = wallet("open", PEER, "200000", "--yes")
-    assert lost.exit_code == 6, lost.output
+    assert lost.exit_code == 7, lost.output
+    assert "whether the channel is opening is unknown" in lost.stderr
     assert wallet("open", "harbour", "200000", "--yes").exit_code == 2
 
 
@@ -568,3 +582,87 @@ def test_a_stuck_transaction_is_bumped_by_its_change(
     lnd.transactions[0]["num_confirmations"] = 1
     assert wallet("bump", "ab" * 32, *words).exit_code == 5
     assert wallet("bump", "cd" * 32, *words).exit_code == 5
+
+
+OTHER_PEER = f"03{'cd' * 32}"
+OTHER_POINT = f"{'ef' * 32}:0"
+
+
+def test_balance_moves_from_one_channel_to_another_within_a_fee_limit(
+    wallet: Wallet, lnd: PayingNode
+) -> None:
+    other = channel(channel_point=OTHER_POINT, chan_id="7", remote_pubkey=OTHER_PEER)
+    lnd.answers["/v1/channels"] = {"channels": [channel(), other]}
+    words = (POINT, OTHER_POINT, "5000", "--fee-limit", "7")
+    declined = wallet("rebalance", *words, given="n\n")
+    assert "Move 5,000 sat, for at most 7 sat of fees?" in declined.stderr
+    moved = wallet.json("rebalance", *words, "--yes")
+    assert (moved["sats"], moved["fee_sats"]) == (5000, 1.5)
+    (wish,) = lnd.done("/v2/router/send")
+    assert wish["allow_self_payment"] is True
+    assert wish["fee_limit_msat"] == "7000"
+    assert wish["outgoing_chan_ids"] == ["123456789"]
+    assert (
+        wish["last_hop_pubkey"] == base64.b64encode(bytes.fromhex(OTHER_PEER)).decode()
+    )
+    for outcome, code, says in (
+        ("FAILED", 5, "nothing was moved, and no fee paid"),
+        ("locks", 7, "whether it was moved is not known yet"),
+    ):
+        lnd.outcome = outcome
+        refused = wallet("rebalance", *words, "--yes")
+        assert (refused.exit_code, says in refused.stderr) == (code, True)
+
+
+def test_balance_that_cannot_move_stays(wallet: Wallet, lnd: PayingNode) -> None:
+    for changes, sats, says in (
+        ({"remote_pubkey": PEER}, "5000", "channels with the same peer"),
+        ({"active": False}, "5000", "TO: its peer is not connected"),
+        ({"remote_balance": "10"}, "5000", "TO: has 10 sat to move"),
+        ({}, "100001", "FROM: has 100,000 sat to move"),
+    ):
+        other = {"channel_point": OTHER_POINT, "remote_pubkey": OTHER_PEER, **changes}
+        lnd.answers["/v1/channels"] = {"channels": [channel(), channel(**other)]}
+        words = (POINT, OTHER_POINT, sats, "--fee-limit", "7", "--yes")
+        refused = wallet("rebalance", *words)
+        assert (refused.exit_code, says in refused.stderr) == (5, True), says
+    assert not lnd.done("/v2/router/send")
+
+
+def test_peers_and_coins_are_listed_and_peers_change(
+    wallet: Wallet, lnd: PayingNode
+) -> None:
+    lnd.answers["/v1/peers"] = {
+        "peers": [{"pub_key": PEER, "address": "192.0.2.9:9735", "ping_time": "21000"}]
+    }
+    assert wallet.json("peers")["peers"] == [
+        {"peer": PEER, "address": "192.0.2.9:9735", "inbound": False, "ping_ms": 21}
+    ]
+    assert wallet.json("connect", f"{PEER}@192.0.2.9:9735")["connected"]
+    assert lnd.done("/v1/peers")[-1]["addr"]["host"] == "192.0.2.9:9735"
+    assert not wallet.json("disconnect", PEER)["connected"]
+    assert lnd.asked[-1][:2] == ("DELETE", f"/v1/peers/{PEER}")
+    assert wallet("connect", PEER).exit_code == 2
+    small = {"outpoint": {"txid_str": "ab" * 32, "output_index": 1}, "amount_sat": "7"}
+    large = {"outpoint": {"txid_str": "cd" * 32}, "amount_sat": "9"}
+    for each in (small, large):
+        each["address"] = ADDRESS
+    lnd.answers["/v1/utxos"] = {"utxos": [small, large]}
+    assert [each["coin"] for each in wallet.json("coins")["coins"]] == [
+        f"{'cd' * 32}:0",
+        POINT,
+    ]
+
+
+def test_channels_have_the_alias_and_uptime_of_their_peer(
+    wallet: Wallet, lnd: PayingNode
+) -> None:
+    known = channel(peer_alias="pier", lifetime="864000", uptime="777600")
+    lost = channel(peer_alias="unable to lookup peer alias: not found")
+    lnd.answers["/v1/channels"] = {"channels": [known, lost]}
+    rows = wallet.json("channels")["channels"]
+    assert [(each["alias"], each["uptime_percent"]) for each in rows] == [
+        ("pier", 90),
+        ("", None),
+    ]
+    assert rows[0]["lease_ends_block"] is None

@@ -67,10 +67,14 @@ async def test_a_channel_is_opened_closed_and_its_fees_changed(
         await pages.open("/wallet/channels")
         await page.fill("#peer-uri", f"{MOLE}@mole.example:9735")
         await page.fill("#funding", "30000")
+        await page.check("#zero-conf")
         await pages.press("Open channel")
         lines = await pages.confirm("Open channel")
+        assert "before it is confirmed" in lines[3]
         assert lines[0] == f"With {MOLE[:16]}… at mole.example:9735"
         assert "7e" * 32 in await said(pages)
+        (opened,) = lnd.asked("POST /v1/channels")
+        assert (opened["zero_conf"], opened["private"]) == (True, False)
         (connect,) = lnd.asked("POST /v1/peers")
         assert connect["addr"] == {"pubkey": MOLE, "host": "mole.example:9735"}
         assert lnd.granted[1] == {

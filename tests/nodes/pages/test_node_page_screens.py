@@ -35,7 +35,8 @@ def fill(pages: NodePages) -> None:
         }
     answers["GET /v1/transactions"] = {
         "transactions": [
-            {**each, "output_details": []} for each in LISTS["transactions"]
+            {**each, "output_details": [{"output_index": "0", "is_our_address": True}]}
+            for each in LISTS["transactions"]
         ]
     }
     answers["POST /v1/switch"] = {"forwarding_events": LISTS["forwards"]}
@@ -70,6 +71,12 @@ async def period(pages: NodePages) -> None:
     await pages.see("6 payments")
 
 
+async def bump(pages: NodePages) -> None:
+    await period(pages)
+    await pages.page.click("[data-bump]")
+    await pages.page.wait_for_selector("#bump-rate:visible")
+
+
 async def close(pages: NodePages) -> None:
     await pages.page.click("[data-close]")
     await pages.press("Close channel")
@@ -83,6 +90,7 @@ STEPS = (
     ("/wallet/send", None),
     ("/wallet/send", send),
     ("/wallet/payments", period),
+    ("/wallet/payments", bump),
     ("/wallet/channels", None),
     ("/wallet/channels", close),
 )

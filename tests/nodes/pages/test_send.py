@@ -3,6 +3,7 @@
 from typing import Any
 
 from leyden.app.serving.site import Site
+from tests.base.pages.screen import Screen
 from tests.base.pages.visitor import Visitor
 from tests.nodes.fleet_harness import FleetHarness
 from tests.nodes.pages.node_pages import (
@@ -110,7 +111,6 @@ FAILURES = (
     ([failed("INCORRECT_PAYMENT_DETAILS")], "The recipient rejected it"),
     (Refusal("invoice expired. Valid until 2026"), "This invoice has expired."),
     (Refusal("unknown feature 9"), "The node rejected this: unknown feature 9"),
-    (AWAY, "The node never got this payment."),
 )
 
 
@@ -129,6 +129,99 @@ async def test_what_fails_says_that_nothing_was_sent(
             await pages.press("Start over")
             await paste(pages, INVOICE)
         assert len(pages.lnd.granted) == 2
+
+
+async def test_a_lost_answer_is_never_taken_for_nothing_sent(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    """It may still arrive; and what failed before says nothing of this one."""
+    async with node_pages(site, alice, fleet_harness) as pages:
+        page, lnd = pages.page, pages.lnd
+        await page.clock.install()
+        lnd.answers["POST /v2/router/send"] = AWAY
+        for before in (UNKNOWN, [failed("TIMEOUT")]):
+            await ready(pages, after=before)
+            await pages.press("Pay")
+            await pages.confirm("Pay 21,000 sat")
+            for _ in range(3):
+                await page.clock.fast_forward("00:03")
+                await page.wait_for_timeout(100)
+            await pages.see("What became of the payment is not known.")
+            assert await page.inner_text("#failed-title") == (
+                "Not known whether it is paid"
+            )
+            assert "Nothing" not in await page.inner_text("#failed-reason")
+        assert len(lnd.asked("POST /v2/router/send")) == 2
+
+
+async def test_two_tabs_pay_an_invoice_once(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    async with node_pages(site, alice, fleet_harness) as pages:
+        lnd = pages.lnd
+        await ready(pages)
+        screen = await Screen.opened(pages.page.context, pages.screen.base)
+        other = NodePages(screen, pages.node, lnd)
+        other.is_open = True  # the vault is, in all tabs
+        await other.open("/wallet/send")
+        await paste(other, INVOICE)
+        await other.press("Pay")  # and its question stays open
+
+        def send(_: object) -> object:
+            lnd.answers["GET /v2/router/track/"] = [payment("IN_FLIGHT", htlcs=[{}])]
+            return [payment("IN_FLIGHT")]
+
+        lnd.answers["POST /v2/router/send"] = send
+        await pages.press("Pay")
+        await pages.confirm("Pay 21,000 sat")
+        await pages.see("1 attempt")
+        await other.confirm("Pay 21,000 sat")
+        await other.see("1 attempt")
+        assert len(lnd.asked("POST /v2/router/send")) == 1
+        lnd.answers["GET /v2/router/track/"] = [payment("SUCCEEDED")]
+        for tab in (pages, other):
+            await tab.see("Paid 21,000 sat")
+
+
+async def test_a_payment_that_began_between_question_and_answer_is_followed(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    async with node_pages(site, alice, fleet_harness) as pages:
+        await ready(pages)
+
+        def send(_: object) -> object:
+            pages.lnd.answers["GET /v2/router/track/"] = [payment("SUCCEEDED")]
+            return Refusal("invoice is already paid")
+
+        pages.lnd.answers["POST /v2/router/send"] = send
+        await pages.press("Pay")
+        await pages.confirm("Pay 21,000 sat")
+        await pages.see("Paid 21,000 sat")
+
+
+async def test_a_browser_that_loses_the_network_while_it_pays_comes_back(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    async with node_pages(site, alice, fleet_harness) as pages:
+        page, lnd = pages.page, pages.lnd
+        await page.clock.install()
+        await ready(pages)
+        before = dict(lnd.answers)
+
+        def unplug(_: object) -> object:
+            lnd.answers = dict.fromkeys([*before, "POST /v2/router/send"], AWAY)
+            return AWAY
+
+        lnd.answers["POST /v2/router/send"] = unplug
+        await pages.press("Pay")
+        await pages.confirm("Pay 21,000 sat")
+        await pages.see("Your browser can't reach the node.")
+        await page.clock.fast_forward("10:00")
+        await pages.see("Your browser can't reach the node.")
+        lnd.answers = {**before, "GET /v2/router/track/": [payment("SUCCEEDED")]}
+        await page.clock.fast_forward("00:20")
+        await pages.see("Paid 21,000 sat")
+        assert len(lnd.asked("POST /v2/router/send")) == 1
 
 
 async def test_a_payment_whose_answer_is_lost_is_followed_until_its_end(
@@ -249,7 +342,7 @@ async def test_coins_are_sent_once_although_the_answer_is_lost(
         await pages.open("/wallet/send")
         await paste(pages, f"bitcoin:{ADDRESS}?amount=0.0003&message=two%20lamps")
         await pages.see("two lamps")
-        assert await page.input_value("#rate") == "12"
+        await page.wait_for_function("document.querySelector('#rate').value === '12'")
         await page.fill("#amount", "60000")
         await pages.press("Pay")
         assert "more than the node's confirmed coins: 50,000 sat" in await pages.alert()
@@ -264,3 +357,44 @@ async def test_coins_are_sent_once_although_the_answer_is_lost(
             "30000",
             "12",
         )
+
+
+async def test_coins_of_a_refused_or_lost_transaction_are_looked_for(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    async with node_pages(site, alice, fleet_harness) as pages:
+        page, lnd = pages.page, pages.lnd
+        lnd.answers["GET /v1/transactions/fee"] = {"sat_per_vbyte": "12"}
+
+        def publish(body: dict[str, Any]) -> object:
+            made = {"label": body["label"], "tx_hash": "7e" * 32}
+            lnd.answers["GET /v1/transactions"] = {"transactions": [made]}
+            return Refusal("chain backend: timeout")
+
+        def lock(_: object) -> object:
+            lnd.answers["GET /v1/transactions"] = Refusal("wallet locked, unlock it")
+            return AWAY
+
+        await pages.open("/wallet/send")
+        for answer, says in (
+            (Refusal("insufficient funds available"), "not enough confirmed coins"),
+            (publish, "7e" * 32),
+            (lock, "Whether the coins were sent is not known: The wallet is locked"),
+        ):
+            lnd.answers["GET /v1/transactions"] = {"transactions": []}
+            lnd.answers["POST /v1/transactions"] = answer
+            await pages.screen.go(f"{pages.node}/wallet/send")
+            await page.wait_for_selector("#lock:visible")
+            await paste(pages, ADDRESS)
+            await page.check("#all")
+            await pages.press("Back")
+            await paste(pages, ADDRESS)
+            await page.wait_for_selector("#review:visible")
+            assert not await page.is_checked("#all"), "of what was reviewed before"
+            await page.fill("#amount", "30000")
+            await page.fill("#rate", "12")
+            await pages.press("Pay")
+            await pages.confirm("Send 30,000 sat")
+            await pages.see(says)
+            if not callable(answer):
+                assert "Nothing was sent." in await pages.alert()

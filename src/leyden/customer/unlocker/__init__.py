@@ -1,4 +1,4 @@
-"""`leyden unlocker`: a webhook endpoint that unlocks nodes."""
+"""`leyden unlocker`: unlocks nodes, as a webhook endpoint or by asking them."""
 
 import asyncio
 import contextlib
@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from leyden.base import logs
+from leyden.base.cli.groups import LazyCommand, LazyGroup
 from leyden.base.rules.times import utc_now
 from leyden.customer.unlocker.nodes import (
     PASSWORD_VARIABLE,
@@ -28,7 +29,20 @@ log = logging.getLogger(__name__)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command()
+_SERVICE = {
+    "install": LazyCommand(
+        "leyden.customer.unlocker.service",
+        "Set up this machine to unlock NODE whenever it is locked.",
+    ),
+    "check": LazyCommand(
+        "leyden.customer.unlocker.service",
+        "Say whether the installed unlocker would work, without unlocking anything.",
+    ),
+}
+
+
+@click.group(cls=LazyGroup, lazy=_SERVICE, invoke_without_command=True)
+@click.pass_context
 @click.option(
     "--config",
     type=_FILE,
@@ -70,7 +84,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--require-signature", is_flag=True, help="Reject events without a signature."
 )
+@click.option(
+    "--every",
+    "every_s",
+    type=click.IntRange(min=5),
+    help="Seconds after which to ask each node whether it is locked. Needs no webhook.",
+)
 def unlocker(
+    ctx: click.Context,
     config: Path | None,
     api: str | None,
     secret_file: Path | None,
@@ -84,13 +105,15 @@ def unlocker(
     give_up_after_s: int,
     *,
     require_signature: bool,
+    every_s: int | None,
 ) -> None:
-    """Run a webhook endpoint that unlocks your nodes automatically.
+    """Unlock your nodes automatically, from your own machine.
 
-    Run it on your own machine, not on the platform's, and set the node's `webhook` to
-    its URL. The password comes from a file, from LEYDEN_UNLOCK_PASSWORD, or from a
-    prompt; the webhook secret comes from a file, from LEYDEN_UNLOCK_SECRET, or from a
-    prompt. A file can have several secrets, one per line.
+    To set it up in one step: leyden unlocker install NODE. Or run it as an endpoint
+    for the node's `webhook`. The password comes from a file, from
+    LEYDEN_UNLOCK_PASSWORD, or from a prompt; the webhook secret comes from a file, from
+    LEYDEN_UNLOCK_SECRET, or from a prompt. A file can have several secrets, one per
+    line. With --every, it asks the nodes itself, and needs neither webhook nor secret.
 
     \b
     leyden unlocker --api harbour-light.nodes.example.org \\
@@ -103,13 +126,16 @@ def unlocker(
     password_file = "harbour.password"
     ca_file = "harbour.pem"
     """
+    if ctx.invoked_subcommand is not None:
+        return
     logs.configure(form="text", level="info", stream=sys.stdout)
     if config is not None:
         nodes = load(config)
     else:
-        nodes = [_one(api, secret_file, password_file, ca_file, connect)]
+        polled = every_s is not None
+        nodes = [_one(api, secret_file, password_file, ca_file, connect, polled=polled)]
     for node in nodes:
-        if node.secret.is_open_to_others or node.password.is_open_to_others:
+        if node.is_open_to_others:
             log.warning(
                 "other users can read the key files; chmod 600",
                 extra={"node": node.api},
@@ -126,6 +152,7 @@ def unlocker(
             at_once=at_once or os.cpu_count() or 1,
             give_up_after_s=give_up_after_s,
             must_be_signed=require_signature,
+            every_s=every_s,
         )
     )
 
@@ -136,6 +163,8 @@ def _one(
     password_file: Path | None,
     ca_file: Path | None,
     connect: str,
+    *,
+    polled: bool,
 ) -> UnlockedNode:
     if api is None or ca_file is None:
         raise SetupError(
@@ -143,7 +172,9 @@ def _one(
         )
     return UnlockedNode(
         api=api.lower(),
-        secret=_source(secret_file, SECRET_VARIABLE, "webhook secret"),
+        secret=None
+        if polled and secret_file is None
+        else _source(secret_file, SECRET_VARIABLE, "webhook secret"),
         password=_source(password_file, PASSWORD_VARIABLE, "wallet password"),
         ca_file=ca_file,
         connect=connect,
@@ -169,6 +200,7 @@ async def _run(
     at_once: int,
     give_up_after_s: float,
     must_be_signed: bool,
+    every_s: float | None,
 ) -> None:
     tls = serving_tls(*tls_files)
     working = Unlocker(
@@ -177,16 +209,25 @@ async def _run(
         at_once=at_once,
         give_up_after_s=give_up_after_s,
         must_be_signed=must_be_signed,
+        is_polling=every_s is not None,
     )
     told_to_stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C cancels this
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, told_to_stop.set)
-    async with receiving(working, host=host, port=port, tls=tls) as bound:
-        scheme = "http" if tls is None else "https"
-        url = f"{scheme}://{host}:{bound}/"
-        log.info("listening on %s", url, extra={"nodes": len(nodes)})
-        working.begin_all()
-        await told_to_stop.wait()
+    async with contextlib.AsyncExitStack() as stack:
+        if any(node.secret for node in nodes):
+            bound = await stack.enter_async_context(
+                receiving(working, host=host, port=port, tls=tls)
+            )
+            scheme = "http" if tls is None else "https"
+            url = f"{scheme}://{host}:{bound}/"
+            log.info("listening on %s", url, extra={"nodes": len(nodes)})
+        elif every_s is None:
+            raise SetupError("no node has a webhook secret: use --every SECONDS")
+        while not told_to_stop.is_set():
+            working.begin_all()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(told_to_stop.wait(), every_s)
         await working.close()

@@ -53,19 +53,28 @@ class UnlockedNode(Struct, frozen=True, kw_only=True):
     """A node to unlock."""
 
     api: str
-    secret: SecretSource  # one webhook secret a line: the present one, maybe others
     password: SecretSource
+    # One webhook secret a line: the present one, maybe others. None: it is only polled.
+    secret: SecretSource | None = None
     ca_file: Path  # what `GET .../cert` gave; nothing else is trusted
     connect: str = ""  # where the gateway is, if the name does not lead there
 
     @property
     def secrets(self) -> list[str]:
         """The webhook secrets that are currently valid."""
+        if self.secret is None:
+            return []
         return [line.strip() for line in self.secret.read().split("\n") if line.strip()]
+
+    @property
+    def is_open_to_others(self) -> bool:
+        """Whether other users of this machine may read its secrets."""
+        sources = (self.secret, self.password)
+        return any(each.is_open_to_others for each in sources if each is not None)
 
     def check(self) -> "UnlockedNode":
         """Raise SetupError for a configuration that could not work later."""
-        if not self.secrets:
+        if self.secret is not None and not self.secrets:
             raise SetupError(f"{self.api}: its webhook secret is empty")
         if not self.password.read():
             raise SetupError(f"{self.api}: its wallet password is empty")
@@ -82,33 +91,43 @@ class UnlockedNode(Struct, frozen=True, kw_only=True):
         return self
 
 
-class _Listed(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class ListedNode(
+    msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
+):
+    """A node in the file."""
+
     api: str
-    secret_file: str
     password_file: str
     ca_file: str
+    secret_file: str = ""  # without one, no event is taken for it
     connect: str = ""
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
-    node: list[_Listed]
+    node: list[ListedNode]
+
+
+def listed(path: Path) -> list[ListedNode]:
+    """Read the file as it is."""
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File).node
+    except (OSError, ValueError) as error:  # TOML's and msgspec's are ValueErrors
+        raise SetupError(f"{path}: {error}") from None
 
 
 def load(path: Path) -> list[UnlockedNode]:
     """Load nodes from a file; its paths are relative to its folder."""
-    try:
-        file = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
-    except (OSError, ValueError) as error:  # TOML's and msgspec's are ValueErrors
-        raise SetupError(f"{path}: {error}") from None
     nodes = [
         UnlockedNode(
             api=each.api.lower(),
-            secret=SecretSource(file=path.parent / each.secret_file),
+            secret=SecretSource(file=path.parent / each.secret_file)
+            if each.secret_file
+            else None,
             password=SecretSource(file=path.parent / each.password_file),
             ca_file=path.parent / each.ca_file,
             connect=each.connect,
         ).check()
-        for each in file.node
+        for each in listed(path)
     ]
     if len({node.api for node in nodes}) != len(nodes):
         raise SetupError(f"{path}: lists a node twice")

@@ -14,7 +14,13 @@ from leyden.base.rules.times import Clock
 from leyden.customer.unlocker.events import PROOFS, to_unlock
 from leyden.customer.unlocker.nodes import UnlockedNode
 from leyden.customer.unlocker.unlocking import unlock
-from leyden.errors import LeydenError, Refused, SetupError, Unauthorized
+from leyden.errors import (
+    LeydenError,
+    Refused,
+    SetupError,
+    Unauthorized,
+    WrongPassword,
+)
 
 log = logging.getLogger(__name__)
 
@@ -34,16 +40,19 @@ class Unlocker:
         at_once: int,
         give_up_after_s: float,
         must_be_signed: bool,
+        is_polling: bool = False,
         answer_within_s: float = _ANSWER_WITHIN_S,
     ) -> None:
         self._nodes = nodes
         self._clock = clock
         self._give_up_after_s = give_up_after_s
         self._must_be_signed = must_be_signed
+        self._is_polling = is_polling  # logs no node that is not locked
         self._answer_within_s = answer_within_s
         # lnd takes 353 MB and a second of processor to open a wallet.
         self._turns = asyncio.Semaphore(at_once)
         self._busy: dict[str, asyncio.Task[str]] = {}
+        self._wrong: dict[str, str] = {}  # passwords that lnd rejected, by node
 
     async def take(self, headers: Mapping[str, str], body: bytes) -> tuple[int, str]:
         """Process an event; return the status and message of the response."""
@@ -79,9 +88,13 @@ class Unlocker:
         return work
 
     def begin_all(self) -> None:
-        """Start unlocking every node, for events missed while not running."""
+        """Start unlocking every node, for events missed while not running.
+
+        A password that a node rejected is not tried again: each costs it memory.
+        """
         for node in self._nodes:
-            self.begin(node)
+            if self._wrong.get(node.api) != node.password.read():
+                self.begin(node)
 
     async def close(self) -> None:
         """Cancel unlocks in progress; the next start checks every node again."""
@@ -91,11 +104,18 @@ class Unlocker:
 
     async def _unlock(self, node: UnlockedNode) -> str:
         async with self._turns:
-            return str(await unlock(node, give_up_after_s=self._give_up_after_s))
+            outcome = await unlock(
+                node,
+                give_up_after_s=self._give_up_after_s,
+                is_polled=self._is_polling,
+            )
+            return str(outcome)
 
     def _ended(self, node: UnlockedNode, work: asyncio.Task[str]) -> None:
         del self._busy[node.api]
         if not work.cancelled() and (error := work.exception()) is not None:
+            if isinstance(error, WrongPassword):
+                self._wrong[node.api] = node.password.read()
             known = isinstance(error, LeydenError)
             why = error.message if isinstance(error, LeydenError) else repr(error)
             log.error(

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import logging
 import time
+from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 
 from leyden.customer.unlocker.nodes import UnlockedNode
@@ -29,7 +30,9 @@ class UnlockOutcome(StrEnum):
     NO_WALLET = "has no wallet yet"
 
 
-async def unlock(node: UnlockedNode, *, give_up_after_s: float) -> UnlockOutcome:
+async def unlock(
+    node: UnlockedNode, *, give_up_after_s: float, is_polled: bool = False
+) -> UnlockOutcome:
     """Unlock the node; retry while it cannot be reached."""
     begun = time.monotonic()
     pause_s = _FIRST_PAUSE_S
@@ -44,15 +47,27 @@ async def unlock(node: UnlockedNode, *, give_up_after_s: float) -> UnlockOutcome
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
         else:
             took_s = round(time.monotonic() - begun, 2)
-            log.info(str(outcome), extra={"node": node.api, "took_s": took_s})
+            is_news = outcome is not UnlockOutcome.NOT_LOCKED or not is_polled
+            level = logging.INFO if is_news else logging.DEBUG
+            log.log(level, str(outcome), extra={"node": node.api, "took_s": took_s})
             return outcome
 
 
-async def _try(node: UnlockedNode) -> UnlockOutcome:
+async def state(node: UnlockedNode) -> str:
+    """Return the state of the node's wallet, as lnd names it."""
+    async with _connected(node) as lnd:
+        return str((await lnd.call("GET", "/v1/state")).get("state"))
+
+
+def _connected(node: UnlockedNode) -> AbstractAsyncContextManager[LndClient]:
     # The connection goes where we are told; the name in the certificate stays.
     host, _, port = (node.connect or f"{node.api}:{_PORT}").rpartition(":")
     address = TlsAddress(host.strip("[]"), int(port), node.api)
-    async with connect(address, trusting(node.ca_file.read_text())) as lnd:
+    return connect(address, trusting(node.ca_file.read_text()))
+
+
+async def _try(node: UnlockedNode) -> UnlockOutcome:
+    async with _connected(node) as lnd:
         match (await lnd.call("GET", "/v1/state")).get("state"):
             case "LOCKED":
                 return await _open_wallet(lnd, node.password.read())

@@ -1,6 +1,7 @@
 """`leyden wallet open`, `close` and `fees`: a node's channels."""
 
 import base64
+import contextlib
 import secrets
 from pathlib import Path
 from typing import Any, Final
@@ -12,12 +13,13 @@ from leyden.base.cli.output import plain, print_fields, print_json, print_rows
 from leyden.client import Lnd
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
+from leyden.customer.wallet.peers import CONNECT, key_and_host, reach
 from leyden.customer.wallet.reaching import money_options, open_for
 from leyden.customer.wallet.send import outpoint
 from leyden.errors import Conflict, Malformed, NodeAway, NodeRefused
 
 _OPEN: Final = (
-    "lnrpc.Lightning/ConnectPeer",
+    CONNECT,
     "lnrpc.Lightning/OpenChannelSync",
     "lnrpc.Lightning/PendingChannels",
     "lnrpc.Lightning/ListChannels",
@@ -27,10 +29,8 @@ _FEES: Final = (
     "lnrpc.Lightning/FeeReport",
     "lnrpc.Lightning/UpdateChannelPolicy",
 )
-_KEY: Final = 33  # bytes
 _LND_TIME_LOCK: Final = 80  # blocks, as lnd has it for new channels
 _BLOCKS_A_DAY: Final = 144
-_PEER_S: Final = 15
 _OPENS_S: Final = 90.0
 
 
@@ -67,13 +67,7 @@ def open_(
     \b
     leyden wallet open pier 0279be667ef9...@node.example.org:9735 1000000
     """
-    key, _, host = peer.partition("@")
-    try:
-        binary = bytes.fromhex(key)
-    except ValueError:
-        binary = b""
-    if len(binary) != _KEY:
-        raise Malformed("PEER: must be PUBLIC-KEY@HOST:PORT; a key has 66 digits")
+    key, host = key_and_host(peer)
     found = session.node(node)
     if not yes:
         kind = "announced" if announce else "private"
@@ -81,7 +75,7 @@ def open_(
         click.confirm(question, abort=True, err=True)
     label = f"leyden wallet open {secrets.token_hex(8)}"
     wish: dict[str, object] = {
-        "node_pubkey": base64.b64encode(binary).decode(),
+        "node_pubkey": base64.b64encode(bytes.fromhex(key)).decode(),
         "local_funding_amount": str(sats),
         "private": not announce,
         "memo": label,
@@ -100,7 +94,7 @@ def open_(
     )
     with opened as lnd:
         if host:
-            _connect(lnd, key, host)
+            reach(lnd, key, host)
         point = _opened(lnd, wish, label)
     shown = {"channel_point": point, "peer": key, "capacity": sats}
     if as_json:
@@ -110,31 +104,20 @@ def open_(
         print(f"usable once confirmed: leyden wallet channels {found.node_name!r}")
 
 
-def _connect(lnd: Lnd, key: str, host: str) -> None:
-    wish = {"addr": {"pubkey": key, "host": host}, "timeout": str(_PEER_S)}
-    try:
-        lnd.post("/v1/peers", wish)
-    except NodeRefused as refused:
-        if "already connected" not in refused.message:
-            raise
-
-
 def _opened(lnd: Lnd, wish: dict[str, object], label: str) -> str:
     """Open a channel; return its point, even if lnd's answer is lost."""
     try:
         made = lnd.post("/v1/channels", wish, timeout_s=_OPENS_S)
     except NodeAway as error:
-        try:
+        with contextlib.suppress(NodeAway, NodeRefused):
             pending = lnd.get("/v1/channels/pending").get("pending_open_channels", ())
-        except (NodeAway, NodeRefused):
-            raise TookTooLong(
-                f"{error.message}; whether the channel is opening is unknown. Look "
-                "before you repeat it: leyden wallet channels"
-            ) from None
-        for each in pending:
-            if each["channel"].get("memo") == label:
-                return str(each["channel"]["channel_point"])
-        raise
+            for each in pending:
+                if each["channel"].get("memo") == label:
+                    return str(each["channel"]["channel_point"])
+        raise TookTooLong(
+            f"{error.message}; whether the channel is opening is unknown. Look before "
+            "you repeat it: leyden wallet channels"
+        ) from None
     txid = made.get("funding_txid_str") or (
         base64.b64decode(made["funding_txid_bytes"])[::-1].hex()
     )
@@ -186,7 +169,7 @@ def close(
         macaroon_file=macaroon_file,
     )
     with opened as lnd:
-        at = _open_channel(lnd, channel)
+        at = open_channel(lnd, channel)
         for line in _costs(at, is_forced=force):
             click.echo(line, err=True)
         if not yes:
@@ -205,7 +188,8 @@ def close(
         print_fields(shown)
 
 
-def _open_channel(lnd: Lnd, point: str) -> dict[str, Any]:
+def open_channel(lnd: Lnd, point: str) -> dict[str, Any]:
+    """Return lnd's channel of this point; raise Conflict without one that is open."""
     for each in lnd.get("/v1/channels").get("channels", ()):
         if each["channel_point"] == point:
             return dict(each)

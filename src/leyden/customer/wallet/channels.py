@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from leyden.base.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.client import ApiError
 from leyden.client import channels as lnd_channels
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession, with_session
@@ -34,7 +35,8 @@ def channels(
 ) -> None:
     """Print how much a node can send and receive, channel by channel.
 
-    peer_address is what other nodes need to connect to this one.
+    peer_address is what other nodes need to connect to this one. Of channels that were
+    bought here, it shows until which block they are leased.
 
     A read-only macaroon is enough: --macaroon-file.
 
@@ -49,11 +51,15 @@ def channels(
         address = found.peer_address and lnd_channels.peer_address(
             lnd, found.peer_address
         )
-    shown = msgspec.structs.asdict(listed)
+    leases = _leases(session)
+    rows = [
+        {**msgspec.structs.asdict(each), "lease_ends_block": leases.get(each.point)}
+        for each in listed.channels
+    ]
+    shown = msgspec.structs.asdict(listed) | {"channels": rows}
     if as_json:
         print_json({"node_id": found.node_id, "peer_address": address, **shown})
         return
-    rows = [msgspec.structs.asdict(each) for each in listed.channels]
     del shown["channels"]
     sums = {name: f"{sats:,} sat" for name, sats in shown.items()}
     print_fields({**sums, "peer_address": address})
@@ -61,5 +67,18 @@ def channels(
     print_rows(
         rows,
         empty="no channels yet; order one: leyden channels order 2000000",
-        spare=("point", "peer", "active"),
+        spare=("point", "peer", "active", "uptime_percent", "lease_ends_block"),
     )
+
+
+def _leases(session: ApiSession) -> dict[str, int]:
+    """Return the last blocks of bought channels, by point, if the key may read them."""
+    try:
+        orders = list(session.client.flow.orders(status="filled", at_a_time=200))
+    except ApiError:
+        return {}
+    return {
+        each.channel_point: each.lease_ends_block
+        for each in orders
+        if each.channel_point and each.lease_ends_block
+    }

@@ -293,10 +293,14 @@ def _pay(
         for each in updates:
             last = each
     except (NodeAway, NodeRefused) as error:
-        last = _found(lnd, decoded, error)
+        last = _found(lnd, decoded, error, before)
         if last is None:
             progress.is_told = False
             raise
+    except KeyboardInterrupt:
+        click.echo("your node goes on with the payment; to look at it:", err=True)
+        click.echo(_again(node, decoded), err=True)
+        raise
     if last is None or last.state is PaymentState.IN_FLIGHT:
         raise TookTooLong(_hangs(node, decoded))
     if last.state is PaymentState.FAILED:
@@ -304,10 +308,13 @@ def _pay(
     return {**_shown(last), "paid_before": False}
 
 
-def _found(lnd: Lnd, decoded: DecodedInvoice, error: LeydenError) -> Payment | None:
+def _found(
+    lnd: Lnd, decoded: DecodedInvoice, error: LeydenError, before: Payment | None
+) -> Payment | None:
     """Ask how a payment stands whose end was not heard; None if it never began.
 
     That is lnd's word alone: an answer that was lost may have overtaken the payment.
+    One that failed before says nothing of this one.
     """
     try:
         found = payments.find(lnd, decoded.payment_hash)
@@ -316,6 +323,8 @@ def _found(lnd: Lnd, decoded: DecodedInvoice, error: LeydenError) -> Payment | N
         is_refused = False
     else:
         is_refused = isinstance(error, NodeRefused)
+    if before is not None and before.state is PaymentState.FAILED and found == before:
+        found = None
     if found is None and not is_refused:
         raise TookTooLong(
             f"{error.message}; whether it is paid is unknown. Once the node responds, "
@@ -329,8 +338,12 @@ def _hangs(node: NodeItem, decoded: DecodedInvoice) -> str:
     return (
         "the payment hangs: a node on its way holds it. It arrives or comes back by "
         "itself, in the worst case after two weeks. To look again, which never pays "
-        f"twice: leyden wallet send {node.node_name!r} {decoded.invoice}"
+        f"twice: {_again(node, decoded)}"
     )
+
+
+def _again(node: NodeItem, decoded: DecodedInvoice) -> str:
+    return f"leyden wallet send {node.node_name!r} {decoded.invoice}"
 
 
 def _check(lnd: Lnd, decoded: DecodedInvoice, msat: int) -> None:

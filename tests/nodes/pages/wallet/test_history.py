@@ -131,17 +131,24 @@ async def test_lists_of_any_length_are_read_in_pages(js: Modular) -> None:
                 if (path.startsWith("/v1/payments")) return { payments: [] };
                 if (path === "/v1/transactions") return { transactions: [] };
                 if (path === "/v1/switch") return { forwarding_events: [] };
-                const offset = Number(path.match(/index_offset=(\\d+)/)[1]);
-                const size = Math.min(5000, total - offset);
+                const [wanted, offset] = ["num_max_invoices", "index_offset"].map(
+                    (name) => Number(new URLSearchParams(path.split("?")[1]).get(name)),
+                );
+                const end = offset || total;
+                const size = Math.min(wanted, end);
                 const invoices = Array.from({ length: size }, (_, at) => ({
-                    creation_date: String(offset + at), expiry: "1", state: "OPEN",
+                    creation_date: String(end - size + at), expiry: "1", state: "OPEN",
                     value_msat: "1000", memo: "", r_hash: "Wlo=", is_keysend: false,
                 }));
-                return { invoices, last_index_offset: String(offset + size) };
+                return { invoices, first_index_offset: String(end - size) };
             };
-            const rows = merged(await read(call, 0), 1e9);
-            return [rows.length, rows[0].time, calls.length];
+            let newest;
+            const heard = ({ invoices }) => {
+                newest ??= invoices.at(-1)?.creation_date;
+            };
+            const rows = merged(await read(call, 0, heard), 1e9);
+            return [rows.length, rows[0].time, calls.length, newest];
         }""",
         100_000,
     )
-    assert counted == [100_000, 99_999, 24]
+    assert counted == [100_000, 99_999, 24, "99999"]

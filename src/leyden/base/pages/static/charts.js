@@ -1,8 +1,9 @@
 // What the charts of a page say where the pointer is, or the arrow keys.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
+const timeZone = document.documentElement.dataset.timeZone || undefined; // as in times.js
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone });
+const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23", timeZone });
 
 /** Format bytes as pages do: 1.5 MiB. */
 function size(number) {
@@ -74,13 +75,13 @@ document.addEventListener("focusout", (event) => {
   if (chart) leave(chart);
 });
 
-/** Show times in the reader's zone; they are written in UTC. */
+/** Show times in the zone that the reader chose, or the browser's; they are written in UTC. */
 function localize() {
   for (const tick of document.querySelectorAll("svg.chart [data-at]")) {
     tick.textContent = clock.format(new Date(tick.dataset.at));
   }
   for (const zone of document.querySelectorAll("[data-zone]")) {
-    zone.textContent = `Times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+    zone.textContent = `Times in ${clock.resolvedOptions().timeZone}`;
   }
 }
 

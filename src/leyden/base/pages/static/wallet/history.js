@@ -53,6 +53,8 @@ const ofTransaction = (transaction) => {
     about: transaction.label.replace(/^0:(\w+).*$/, "$1").replace(/^dashboard [0-9a-f]{16}$/, ""),
     peer: "",
     id: transaction.tx_hash,
+    // What lnd can spend to raise the fee of the whole.
+    output: transaction.output_details?.find((each) => each.is_our_address)?.output_index,
   };
 };
 
@@ -108,41 +110,44 @@ export function csv(rows) {
   return `${[COLUMNS.join(","), ...lines].join("\r\n")}\r\n`;
 }
 
+const FIRST = 500; // soon there, however long the lists are
 const AT_A_TIME = 5_000;
 
-/** Read lnd's lists since a time, some thousands at a time; `progress` is told how many. */
-export async function read(call, since, progress = () => {}) {
-  const ask = (path) => call("GET", path);
-  let count = 0;
-  const all = async (page) => {
-    const found = [];
-    for (let offset = 0; ;) {
-      const { rows, next } = await page(offset);
-      for (const row of rows) found.push(row);
-      progress(count += rows.length);
-      if (rows.length < AT_A_TIME) return found;
+/**
+ * Read lnd's lists since a time, newest rows first (but for forwards, which lnd lists from
+ * the oldest). `heard` is given all that is there so far, after each of many answers.
+ */
+export async function read(call, since, heard = () => {}) {
+  const lists = { invoices: [], payments: [], transactions: [], forwards: [] };
+  const all = async (name, ask) => {
+    for (let offset = 0, size = FIRST; ; size = AT_A_TIME) {
+      const { rows, next } = await ask(offset, size);
+      for (const row of rows) lists[name].push(row);
+      heard(lists, name);
+      if (rows.length < size) return;
       offset = next;
     }
   };
-  const [invoices, payments, forwards, { transactions }] = await Promise.all([
-    all(async (offset) => {
-      const told = await ask(`/v1/invoices?num_max_invoices=${AT_A_TIME}&index_offset=${offset}&creation_date_start=${since}`);
-      return { rows: told.invoices, next: told.last_index_offset };
+  await Promise.all([
+    all("invoices", async (offset, size) => {
+      const told = await call("GET", `/v1/invoices?reversed=true&num_max_invoices=${size}&index_offset=${offset}&creation_date_start=${since}`);
+      for (const invoice of told.invoices) invoice.hash = toHex(fromBase64(invoice.r_hash));
+      return { rows: told.invoices, next: told.first_index_offset };
     }),
-    all(async (offset) => {
-      const told = await ask(`/v1/payments?include_incomplete=true&max_payments=${AT_A_TIME}&index_offset=${offset}&creation_date_start=${since}`);
-      return { rows: told.payments, next: told.last_index_offset };
+    all("payments", async (offset, size) => {
+      const told = await call("GET", `/v1/payments?include_incomplete=true&reversed=true&max_payments=${size}&index_offset=${offset}&creation_date_start=${since}`);
+      return { rows: told.payments, next: told.first_index_offset };
     }),
-    all(async (offset) => {
-      const wish = { start_time: String(since), index_offset: offset, num_max_events: AT_A_TIME, peer_alias_lookup: true };
+    all("forwards", async (offset, size) => {
+      const wish = { start_time: String(since), index_offset: offset, num_max_events: size, peer_alias_lookup: true };
       const told = await call("POST", "/v1/switch", wish);
       return { rows: told.forwarding_events, next: told.last_offset_index };
     }),
-    ask("/v1/transactions"),
+    (async () => {
+      const { transactions } = await call("GET", "/v1/transactions");
+      lists.transactions = transactions.filter((each) => Number(each.time_stamp) >= since);
+      heard(lists, "transactions");
+    })(),
   ]);
-  for (const invoice of invoices) invoice.hash = toHex(fromBase64(invoice.r_hash));
-  return {
-    invoices, payments, forwards,
-    transactions: transactions.filter((each) => Number(each.time_stamp) >= since),
-  };
+  return lists;
 }

@@ -167,6 +167,7 @@ onSubmit($("open-channel"), async () => {
       `With ${key.slice(0, 16)}…${host ? ` at ${host}` : ""}`,
       `The node funds it from its on-chain balance, and pays the network fee${rate ? ` of ${rate} sat/vB` : ""}.`,
       $("unannounced").checked ? "It is not announced: other nodes don't route through it." : "It is announced to the network.",
+      ...($("zero-conf").checked ? ["It can be used before it is confirmed, if the peer accepts that."] : []),
     ],
     button: "Open channel",
     doing: "Opening the channel…",
@@ -178,6 +179,11 @@ onSubmit($("open-channel"), async () => {
       node_pubkey: toBase64(fromHex(key)),
       local_funding_amount: String(amount),
       private: $("unannounced").checked,
+      ...($("zero-conf").checked && {
+        zero_conf: true,
+        commitment_type: "ANCHORS",
+        scid_alias: $("unannounced").checked,
+      }),
       ...(rate && { sat_per_vbyte: String(rate) }),
     }, may, OPEN_MS);
     for (const id of ["peer-uri", "funding"]) $(id).value = "";

@@ -41,17 +41,20 @@ const MEANINGS = [
   [/reserved wallet balance/i, "lnd keeps some coins back so that it can close channels. Send less."],
   [/self-payments not allowed/i, "This invoice is of this node itself."],
 ];
-const NOT_KNOWN = /isn't initiated|not initiated|not found/i;
+const NOT_KNOWN = /payment isn't initiated/i;
 let node; // {key, channels, coins}
 let planned; // what is reviewed: {invoice, hash, …} or {address, …}
 let following; // the payment that is watched
+let isSending = false; // coins
 
 const meaningOf = (error) => MEANINGS.find(([words]) => words.test(error.said ?? ""))?.[1];
 
-/** Say of a refusal what it means, and that nothing was sent. */
+/** Say of what went wrong before anything was sent what it means, and that nothing was. */
 function refused(error) {
-  if (error.kind === "unreachable" || error.said === undefined) return error;
-  return new Trouble("refused", `${meaningOf(error) ?? error.message} ${NOTHING}`);
+  const isOurs = error.kind === "form" && error.said === undefined;
+  if (isOurs || !(error instanceof Trouble)) return error;
+  const kind = error.kind === "unreachable" ? error.kind : "refused";
+  return new Trouble(kind, `${meaningOf(error) ?? error.message} ${NOTHING}`);
 }
 
 onSubmit($("ask"), async () => {
@@ -74,7 +77,7 @@ async function decoded({ invoice, address, message = "" }) {
     throw new Trouble("form", `This node has already paid this invoice: ${sats(Number(before.value_msat) / 1000)} and ${sats(Number(before.fee_msat) / 1000)} of fees, ${when(Number(before.creation_time_ns) / 1e9)}. ${NOTHING.replace(".", " again.")}`);
   }
   if (before && before.status !== "FAILED") {
-    watch(hash, before, 0);
+    watch(hash, { known: before, seconds: 0 });
     return undefined;
   }
   if (read.destination === node.key) {
@@ -125,6 +128,7 @@ const sendable = () => node.channels
 
 function review() {
   const { invoice, address, amount, about, to, alias, expires } = planned;
+  $("review").reset(); // nothing of what was reviewed before, as "all coins"
   $("review-to").textContent = invoice ? peerName(to, alias) : address;
   $("review-to").title = to ?? address;
   $("review-about").textContent = about || "none";
@@ -157,7 +161,8 @@ function fillChannels() {
 async function suggestRate() {
   const { address, amount } = planned;
   try {
-    $("rate").value = (await estimate(address, amount || 10_000)).sat_per_vbyte;
+    const { sat_per_vbyte: rate } = await estimate(address, amount || 10_000);
+    $("rate").value ||= rate; // unless one was typed meanwhile
   } catch {
     $("rate").value ||= "2"; // too few coins for an estimate, which is said on paying
   }
@@ -208,7 +213,18 @@ async function pay(amount) {
     button: `Pay ${sats(amount)}`,
   });
   if (may === undefined) return;
-  watch(hash, undefined, seconds, lnd.stream("POST", "/v2/router/send", {
+  progress("Asking the node…");
+  let before; // by another tab, or long ago
+  try {
+    before = await tracked(hash);
+  } catch (error) {
+    throw refused(error);
+  }
+  if (before && before.status !== "FAILED") {
+    watch(hash, { known: before, seconds });
+    return;
+  }
+  const answers = lnd.stream("POST", "/v2/router/send", {
     payment_request: invoice,
     ...(!$("amount").readOnly && { amt: String(amount) }),
     fee_limit_sat: String(limit),
@@ -216,7 +232,8 @@ async function pay(amount) {
     max_parts: PARTS,
     ...($("outgoing").value && { outgoing_chan_ids: [$("outgoing").value] }),
     ...(lastHop && { last_hop_pubkey: toBase64(fromHex(lastHop)) }),
-  }, may, AbortSignal.timeout((seconds + GRACE_S) * 1000)));
+  }, may, AbortSignal.timeout((seconds + GRACE_S) * 1000));
+  watch(hash, { before, seconds, answers });
 }
 
 /** Ask what is known of a payment; undefined if lnd has none with this hash. */
@@ -237,8 +254,8 @@ async function tracked(hash) {
 }
 
 /** Show a payment until its end, however often its answers are lost. */
-async function watch(hash, known, seconds, answers) {
-  const mine = { began: Date.now(), seconds, attempts: 0 };
+async function watch(hash, { known, before, seconds, answers }) {
+  const mine = { began: Date.now(), seconds, attempts: 0, before: before?.creation_time_ns };
   following = mine;
   show("sending");
   $("slow").hidden = true;
@@ -261,23 +278,29 @@ async function watch(hash, known, seconds, answers) {
   }
 }
 
-/** Ask lnd what became of a payment; what it never heard of was not sent. */
+/** Ask lnd what became of a payment; what it refused, and never heard of, was not sent. */
 async function follow(mine, hash, refusal) {
   for (let gone = 0; following === mine;) {
     try {
       const payment = await tracked(hash);
       $("lost").hidden = true;
-      if (payment && told(mine, payment)) return;
-      gone = payment ? 0 : gone + 1;
-      // A refusal is lnd's word; a lost answer may have overtaken what was sent.
-      if (gone >= (refusal?.said === undefined ? GONE_TRIES : 1)) {
-        fail(refusal?.said === undefined ? "The node never got this payment." : refusal.message, refusal);
+      // One that failed before says nothing of this one.
+      const isThis = payment !== undefined && payment.creation_time_ns !== mine.before;
+      if (isThis && told(mine, payment)) return;
+      gone = isThis ? 0 : gone + 1;
+      if (gone >= 1 && refusal?.said !== undefined) {
+        fail(`${meaningOf(refusal) ?? refusal.message} ${NOTHING}`);
+        return;
+      }
+      // A lost answer may have overtaken what was sent, which can still arrive.
+      if (gone >= GONE_TRIES) {
+        unknown("The answer was lost, and the node has no such payment yet. It may still begin. You can pay this invoice again, which the node pays once; don't pay it another way.");
         return;
       }
     } catch (error) {
       if (following !== mine) return; // it was locked, which says what is open
       if (error.kind !== "unreachable") {
-        fail(undefined, error);
+        unknown(`${error.message} See Payments before you pay again.`);
         return;
       }
       $("lost").hidden = false;
@@ -305,7 +328,7 @@ function told(mine, payment) {
     return true;
   }
   if (payment.status === "FAILED") {
-    fail(REASONS[payment.failure_reason] ?? payment.failure_reason);
+    fail(`${REASONS[payment.failure_reason] ?? payment.failure_reason} ${NOTHING}`);
     return true;
   }
   return false;
@@ -324,13 +347,15 @@ function succeed(title, facts) {
   show("sent");
 }
 
-function fail(words, error) {
+function fail(words, title = "Not paid") {
   following = undefined;
-  $("failed-reason").textContent = words === undefined
-    ? `What became of the payment is not known: ${error.message} See Payments before you pay again.`
-    : `${(error && meaningOf(error)) ?? words} ${NOTHING}`;
+  $("failed-title").textContent = title;
+  $("failed-reason").textContent = words;
   show("failed");
 }
+
+const unknown = (words) =>
+  fail(`What became of the payment is not known. ${words}`, "Not known whether it is paid");
 
 async function sendCoins(amount, isAll) {
   const { address } = planned;
@@ -350,6 +375,7 @@ async function sendCoins(amount, isAll) {
   const label = `dashboard ${toHex(random(8))}`;
   progress("Sending…");
   let txid;
+  isSending = true;
   try {
     ({ txid } = await lnd.call("POST", "/v1/transactions", {
       addr: address,
@@ -358,8 +384,9 @@ async function sendCoins(amount, isAll) {
       label,
     }, may, SEND_MS));
   } catch (error) {
-    if (error.kind !== "unreachable") throw refused(error);
-    txid = await labelled(label);
+    txid = await labelled(label, error);
+  } finally {
+    isSending = false;
   }
   succeed(isAll ? "Sent all coins" : `Sent ${sats(amount)}`, {
     "Transaction ID": txid,
@@ -368,27 +395,29 @@ async function sendCoins(amount, isAll) {
   });
 }
 
-/** Find out whether a transaction was made whose answer was lost. */
-async function labelled(label) {
+/** Find out whether a transaction was made whose answer was lost, or a refusal. */
+async function labelled(label, error) {
   for (let gone = 0; gone < GONE_COINS;) {
-    progress("The answer was lost. Asking the node whether it sent the coins…");
+    progress("Asking the node whether it sent the coins…");
+    let transactions;
     try {
-      const { transactions } = await ask("/v1/transactions");
-      const found = transactions.find((each) => each.label === label);
-      if (found) return found.tx_hash;
-      gone += 1;
-    } catch (error) {
-      if (error.kind !== "unreachable") {
-        throw new Trouble("refused", `Whether the coins were sent is not known: ${error.message} See Payments before you send again.`);
+      ({ transactions } = await ask("/v1/transactions"));
+    } catch (other) {
+      if (other.kind !== "unreachable") {
+        throw new Trouble("refused", `Whether the coins were sent is not known: ${other.message} See Payments before you send again.`);
       }
     }
+    const found = transactions?.find((each) => each.label === label);
+    if (found) return found.tx_hash;
+    if (transactions && error.said !== undefined) throw refused(error);
+    if (transactions) gone += 1;
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
   throw new Trouble("refused", "Whether the coins were sent is not known: the node lists no such transaction yet. See Payments before you send again.");
 }
 
 window.addEventListener("beforeunload", (event) => {
-  if (following) event.preventDefault();
+  if (following || isSending) event.preventDefault();
 });
 
 async function read(looks) {

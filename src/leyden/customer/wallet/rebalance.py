@@ -1,0 +1,164 @@
+"""`leyden wallet rebalance`: move balance between two channels, by paying oneself."""
+
+import base64
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from leyden.base.cli.exit_codes import TookTooLong
+from leyden.base.cli.output import print_fields, print_json
+from leyden.client import Lnd, payments
+from leyden.client.payments import MSAT, Payment, PaymentState
+from leyden.customer.completion import node_argument
+from leyden.customer.session import ApiSession
+from leyden.customer.wallet.channel_changes import open_channel
+from leyden.customer.wallet.reaching import money_options, open_for
+from leyden.customer.wallet.send import outpoint
+from leyden.errors import Conflict, NodeAway, NodeRefused
+
+_METHODS: Final = (
+    "lnrpc.Lightning/ListChannels",
+    "lnrpc.Lightning/AddInvoice",
+    "routerrpc.Router/SendPaymentV2",
+    "routerrpc.Router/TrackPaymentV2",
+)
+_MARGIN_S: Final = 60  # for which the invoice outlasts the payment
+
+
+@click.command()
+@node_argument
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.argument("sats", type=click.IntRange(1))
+@click.option(
+    "--fee-limit",
+    type=click.IntRange(0),
+    required=True,
+    help="Most that routing may cost, in sat.",
+)
+@click.option(
+    "--timeout",
+    type=click.IntRange(1, 3_600),
+    default=60,
+    show_default=True,
+    help="Seconds in which lnd tries routes.",
+)
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@money_options
+def rebalance(
+    session: ApiSession,
+    node: str,
+    source: str,
+    target: str,
+    sats: int,
+    *,
+    fee_limit: int,
+    timeout: int,
+    yes: bool,
+    password_file: Path | None,
+    macaroon_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Move SATS of local balance from channel FROM to channel TO.
+
+    The node pays an invoice of its own: out through FROM, and back through TO or
+    another channel with the same peer. Only the fee leaves the node.
+
+    \b
+    leyden wallet rebalance pier TXID:0 TXID:1 50000 --fee-limit 25
+    """
+    for each in (source, target):
+        outpoint(each)
+    found = session.node(node)
+    opened = open_for(
+        session,
+        found,
+        _METHODS,
+        password_file=password_file,
+        macaroon_file=macaroon_file,
+    )
+    with opened as lnd:
+        leaves, comes = open_channel(lnd, source), open_channel(lnd, target)
+        _check(leaves, comes, sats)
+        if not yes:
+            question = f"Move {sats:,} sat, for at most {fee_limit:,} sat of fees?"
+            click.confirm(question, abort=True, err=True)
+        made = lnd.post(
+            "/v1/invoices",
+            {
+                "value": str(sats),
+                "memo": "leyden wallet rebalance",
+                "expiry": str(timeout + _MARGIN_S),
+            },
+        )
+        payment = _end(lnd, made, leaves, comes, fee_limit=fee_limit, timeout=timeout)
+    if payment.state is PaymentState.FAILED:
+        raise Conflict(f"nothing was moved, and no fee paid: {payment.reason}")
+    shown = {
+        "from": source,
+        "to": target,
+        "sats": payment.sats,
+        "fee_sats": payment.fee_msat / MSAT,
+        "payment_hash": payment.payment_hash,
+    }
+    if as_json:
+        print_json({"node_id": found.node_id, **shown})
+    else:
+        print_fields(shown)
+
+
+def _check(leaves: dict[str, Any], comes: dict[str, Any], sats: int) -> None:
+    if leaves["remote_pubkey"] == comes["remote_pubkey"]:
+        raise Conflict("FROM and TO are channels with the same peer")
+    for name, channel, balance in (
+        ("FROM", leaves, int(leaves["local_balance"])),
+        ("TO", comes, int(comes["remote_balance"])),
+    ):
+        if not channel.get("active"):
+            raise Conflict(f"{name}: its peer is not connected")
+        if balance < sats:
+            raise Conflict(f"{name}: has {balance:,} sat to move, not {sats:,}")
+
+
+def _end(
+    lnd: Lnd,
+    made: dict[str, Any],
+    leaves: dict[str, Any],
+    comes: dict[str, Any],
+    *,
+    fee_limit: int,
+    timeout: int,
+) -> Payment:
+    """Pay; return how it ended. Whatever is unknown is still in the node's channels."""
+    payment_hash = base64.b64decode(made["r_hash"]).hex()
+    updates = payments.pay(
+        lnd,
+        str(made["payment_request"]),
+        fee_limit_msat=fee_limit * MSAT,
+        timeout_s=timeout,
+        channels=[str(leaves["chan_id"])],
+        last_hop=str(comes["remote_pubkey"]),
+        to_itself=True,
+    )
+    last: Payment | None = None
+    try:
+        for each in updates:
+            last = each
+    except (NodeAway, NodeRefused) as error:
+        try:
+            last = payments.find(lnd, payment_hash)
+        except (NodeAway, NodeRefused):
+            last = None
+        else:
+            if last is None and isinstance(error, NodeRefused):
+                raise NodeRefused(
+                    f"{error.message}; nothing was moved", code=error.code
+                ) from None
+    if last is None or last.state is PaymentState.IN_FLIGHT:
+        raise TookTooLong(
+            "whether it was moved is not known yet: it arrives or comes back by "
+            "itself, and costs the fee limit at most. To look: leyden wallet payments "
+            "--kind payment"
+        )
+    return last
