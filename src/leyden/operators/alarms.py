@@ -14,6 +14,7 @@ from leyden.base.rules.alarms import AlarmKind
 from leyden.base.rules.units import BLOCKS_PER_DAY, size
 from leyden.channels import treasury_identity
 from leyden.channels.direct import seller_balance
+from leyden.channels.direct.jit import purse as purses
 from leyden.channels.services import ChannelServices
 from leyden.channels.tickets import pool_account
 from leyden.errors import MarketAway, MarketRefused, SellerAway, TorAway, TreasuryAway
@@ -79,6 +80,7 @@ async def list_alarms(
         found += await _treasury(platform.channels)
         found += await _auction(platform.channels)
         found += await _seller(platform.channels)
+        found += await _purse(platform.channels)
     if platform.fleet is not None:
         found += await _fleet(platform.fleet, queues, now=now)
     found += await _emails(platform)
@@ -219,6 +221,23 @@ async def _seller(channels: ChannelServices) -> list[Alarm]:
         return [Alarm(AlarmKind.SELLER_AWAY, what)]
     what = seller_balance.alarm(balance, low=channels.rules.seller_low)
     return [Alarm(AlarmKind.SELLER_LOW, what)] if what else []
+
+
+async def _purse(channels: ChannelServices) -> list[Alarm]:
+    if channels.purse is None:
+        return []
+    why = "it does not respond"
+    try:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S):
+            await purses.read(channels, channels.purse)
+    except SellerAway as error:
+        why = str(error)
+    except TimeoutError:
+        pass
+    else:
+        return []
+    what = f"the purse's lnd forwards nothing, and sells no channels: {why}"
+    return [Alarm(AlarmKind.SELLER_AWAY, what, "purse")]
 
 
 async def _peer_ports(fleet: Fleet) -> list[Alarm]:
