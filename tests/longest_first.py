@@ -36,6 +36,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     "treasury": (
         "tests/stories/test_rails.py",
         "tests/nodes/contracts/test_identity.py",
+        "tests/channels/contracts/test_forwarding.py",
         "tests/channels/contracts/test_messages.py",
         "tests/channels/contracts/test_payments.py",
         "tests/channels/contracts/test_seller.py",
