@@ -284,6 +284,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     devnet_customer_pool_rest_port: Port = 12_035
     """REST port of the customer's poold."""
 
+    devnet_jit: bool = False
+    """Run an lnd of just-in-time channels, the purse, beside the auction."""
+    devnet_purse_peer_port: Port = 19_739
+    """Peer port of the purse's lnd."""
+    devnet_purse_grpc_port: Port = 11_013
+    """gRPC port of the purse's lnd."""
+    devnet_purse_rest_port: Port = 18_085
+    """REST port of the purse's lnd."""
+
     # Selling channels
     treasury_host: str = ""
     """HOST:PORT of the treasury's REST, the lnd that receives payments; empty: none."""

@@ -14,6 +14,7 @@ OPTIONS: Final[tuple[tuple[str, str | int], ...]] = (
     ("protocol.custom-init", LSPS),
     ("protocol.custom-nodeann", LSPS),
 )
+SATS: Final = 25_000_000  # in five coins, each of which opens a channel at a time
 
 
 def macaroon(home: Path) -> Path:
