@@ -68,6 +68,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
 }
 LONGEST = (  # `--durations=0` says what belongs here
     *TOGETHER["platform"],
+    "tests/stories/test_just_in_time.py",
     "tests/stories/test_readme.py",
     *TOGETHER["trading platform"],
     *TOGETHER["treasury"],
