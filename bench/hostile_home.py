@@ -72,8 +72,8 @@ class Home:
 
     def organization(self, name: str, keys: int) -> tuple[str, list[str]]:
         """Create an organization with API keys."""
-        made = json.loads(self.run("org", "create", name, "--json"))["organization_id"]
-        key = ("key", "create", "--organization", made, "--json", "--name")
+        made = json.loads(self.run("orgs", "create", name, "--json"))["organization_id"]
+        key = ("api-keys", "create", "--organization", made, "--json", "--name")
         answer = [self.run(*key, f"{name} {number}") for number in range(keys)]
         return made, [json.loads(each)["api_key"] for each in answer]
 

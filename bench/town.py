@@ -127,10 +127,10 @@ class Town:
             **{f"LEYDEN_{name.upper()}": str(v) for name, v in settings.items()},
         }
         self._run("migrate")
-        made = json.loads(self._run("org", "create", "bench", "--json"))
+        made = json.loads(self._run("orgs", "create", "bench", "--json"))
         self.organization_id = made["organization_id"]
         key = self._run(
-            "key",
+            "api-keys",
             "create",
             "--organization",
             self.organization_id,

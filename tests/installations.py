@@ -278,11 +278,11 @@ class Customer:
 
     def __init__(self, of: Installation) -> None:
         self._of = of
-        made = of.run("org", "create", f"team {secrets.token_hex(4)}", "--json")
+        made = of.run("orgs", "create", f"team {secrets.token_hex(4)}", "--json")
         assert made.returncode == 0, made.stderr
         self.organization = json.loads(made.stdout)["organization_id"]
         words = ("--organization", self.organization, "--name", "all", "--json")
-        key = of.run("key", "create", *words)
+        key = of.run("api-keys", "create", *words)
         assert key.returncode == 0, key.stderr
         self.key = json.loads(key.stdout)["api_key"]
 

@@ -56,6 +56,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     "platform": (
         "tests/stories/test_auto_unlock.py",
         "tests/stories/test_browser.py",
+        "tests/stories/test_node_pages.py",
         "tests/stories/test_channels_come_home.py",
         "tests/stories/test_node_story.py",
         "tests/stories/test_owner.py",

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from leyden import errors
-from leyden.app.endpoints import OPERATIONS
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
 from leyden.base.cli import exit_codes
 from leyden.base.http.operations import Operation
 from leyden.manual.openapi import refusals
@@ -47,7 +47,9 @@ def test_every_error_has_a_message_and_a_code_that_is_explained(
     assert each.exit_code in exit_codes.CODES
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "operation", [*OPERATIONS, *OPERATOR_OPERATIONS], ids=lambda each: each.name
+)
 def test_every_refusal_that_is_announced_is_explained(operation: Operation) -> None:
     announced = refusals(operation)
     assert all(announced.values())

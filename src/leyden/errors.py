@@ -3,15 +3,18 @@
 LeydenError             500
 ├── Refused             400  the caller can fix it
 │   ├── Malformed           400  a field is invalid; names the field and the reason
+│   │   └── KeyReused            an Idempotency-Key came with another request
 │   ├── Unauthorized        401  no valid API key
 │   ├── OverLimit           402  a corporate account has reached its limit
-│   ├── Forbidden           403  the key lacks the scope
+│   ├── Forbidden           403  the caller's role or key may not do this
+│   │   └── MissingScope         the key lacks the scope
 │   ├── NotFound            404  missing, or another organization's: we never say which
 │   ├── MethodNotAllowed    405  the path exists, but not with this method
 │   ├── Conflict            409  not possible in the current state
 │   │   ├── NotAllowed           the state machine has no such transition
 │   │   ├── OverQuota            the organization has reached a quota
-│   │   └── Taken                the name or value is in use
+│   │   ├── Taken                the name or value is in use
+│   │   └── InProgress           the first request with this key still runs
 │   ├── Expired             410  it was deleted
 │   ├── TooLarge            413
 │   ├── NotJson             415
@@ -41,11 +44,11 @@ LeydenError             500
 └── SetupError              the operator can fix it; the message says how
     └── CannotStart              a node can't be started; its owner gets a reason
 
-An error's docstring is its default message. `status` is HTTP's; `words` and `remedy`
-say when it occurs and what to do, in the OpenAPI document and in
-docs/customers/errors.md; `exit_code` is a command's (`base/cli/exit_codes.py` says what
-each means). All are inherited: a new error is a class here and a line above. A test
-holds docs/customers/errors.md to these.
+An error's docstring is its default message. `status` is HTTP's; `error_code` is what
+programs decide by, and the heading in docs/customers/errors.md, where `words` and
+`remedy` say when it occurs and what to do; `exit_code` is a command's
+(`base/cli/exit_codes.py` says what each means). All are inherited: a new error is a
+class here and a line above. A test holds docs/customers/errors.md to these.
 """
 
 from collections.abc import Iterator
@@ -55,9 +58,13 @@ class LeydenError(Exception):
     """Something went wrong."""
 
     status = 500
+    error_code = "internal_error"
     exit_code = 1
-    words = ""
-    remedy = "Try again later; if it happens again, tell the operator."
+    words = "The platform failed; the failure is logged."
+    remedy = (
+        "Try again later; if it happens again, tell the operator the `Request-Id` of "
+        "the response."
+    )
 
     def __init__(self, message: str = "", *, retry_after_s: int | None = None) -> None:
         self.message = message or (type(self).__doc__ or "").strip()
@@ -76,48 +83,69 @@ class Refused(LeydenError):
     """This request is not possible."""
 
     status = 400
+    error_code = "invalid_request"
     exit_code = 2
+    words = "A field or parameter is malformed, unknown or out of range."
+    remedy = "Correct the field that `field` names."
 
 
 class Malformed(Refused):
     """The request is malformed."""
 
     status = 400
-    words = "A field is malformed or out of range."
-    remedy = "Correct the field that the message names."
+
+
+class KeyReused(Malformed):
+    """Idempotency-Key: already used for a different request; use a new key."""
+
+    error_code = "idempotency_key_reused"
+    words = "The Idempotency-Key was already used for a different request."
+    remedy = "Use a new key for each new request."
 
 
 class Unauthorized(Refused):
     """Unauthorized"""  # noqa: D400  the contract's peers answer this bare word
 
     status = 401
+    error_code = "unauthorized"
     exit_code = 3
-    words = "No valid API key, or more than one: unknown, expired or revoked."
-    remedy = "Send one valid key in X-SERVICE-AUTH."
+    words = "No valid API key, or two different ones: unknown, expired or revoked."
+    remedy = "Send one valid key in X-SERVICE-AUTH, or as a Bearer token."
 
 
 class OverLimit(Refused):
     """The account has reached its limit; ask the operator to raise it."""
 
     status = 402
+    error_code = "credit_limit_reached"
     exit_code = 5
     words = "The corporate account would owe more than its limit."
     remedy = "Pay what the account owes, or ask the operator to raise the limit."
 
 
 class Forbidden(Refused):
-    """This key lacks the scope for this request."""
+    """You are not allowed to do this."""
 
     status = 403
+    error_code = "forbidden"
     exit_code = 3
-    words = "The key lacks the scope."
-    remedy = "Use a key that has the scope of this operation."
+    words = "The key's rights don't cover this request; the message says why."
+    remedy = "Use a key with these rights, or ask an owner of your organization."
+
+
+class MissingScope(Forbidden):
+    """This key lacks the scope for this request."""
+
+    error_code = "missing_scope"
+    words = "The key lacks a scope, which the message names."
+    remedy = "Use a key that has this scope."
 
 
 class NotFound(Refused):
     """not found"""  # noqa: D400  the contract's words
 
     status = 404
+    error_code = "not_found"
     exit_code = 4
     words = "The object does not exist, or belongs to another organization."
     remedy = "Check the id and the organization in the path."
@@ -127,6 +155,7 @@ class MethodNotAllowed(Refused):
     """method not allowed"""  # noqa: D400  as terse as its neighbour
 
     status = 405
+    error_code = "method_not_allowed"
     exit_code = 1
     words = "The path does not support this method."
     remedy = "Use a method from the header Allow."
@@ -136,6 +165,7 @@ class Conflict(Refused):
     """This is not possible in the current state."""
 
     status = 409
+    error_code = "wrong_state"
     exit_code = 5
     words = "The current state does not allow this request; the message says why."
     remedy = "Get the node or order, and decide by its current status."
@@ -148,6 +178,7 @@ class NotAllowed(Conflict):
 class OverQuota(Conflict):
     """quota: the organization has reached its limit; ask the operator."""
 
+    error_code = "quota_exceeded"
     words = "Your organization has reached a quota."
     remedy = "Delete what you no longer need, or ask the operator to raise the quota."
 
@@ -155,14 +186,24 @@ class OverQuota(Conflict):
 class Taken(Conflict):
     """This value is already in use."""
 
+    error_code = "already_exists"
     words = "The name or value is already in use."
     remedy = "Choose another name or value."
+
+
+class InProgress(Conflict):
+    """The first request with this Idempotency-Key is still in progress; wait."""
+
+    error_code = "request_in_progress"
+    words = "The first request with this Idempotency-Key is still in progress."
+    remedy = "Wait the number of seconds in Retry-After, then send the same again."
 
 
 class Expired(Refused):
     """after: the events after this cursor were deleted; start again without it."""
 
     status = 410
+    error_code = "cursor_expired"
     exit_code = 5
     words = "The events after the cursor were deleted."
     remedy = "Start again without a cursor; you missed the events in between."
@@ -172,6 +213,7 @@ class TooLarge(Refused):
     """The request is too large."""
 
     status = 413
+    error_code = "body_too_large"
     words = "The body is too large."
     remedy = "Send a smaller request: see [Limits](api.md#limits)."
 
@@ -180,6 +222,7 @@ class NotJson(Refused):
     """The body must be JSON, sent with Content-Type: application/json."""
 
     status = 415
+    error_code = "not_json"
     words = "The body is not JSON, or is compressed."
     remedy = "Send plain JSON with Content-Type: application/json."
 
@@ -188,15 +231,23 @@ class TooMany(Refused):
     """Too many requests; wait a moment and try again."""
 
     status = 429
+    error_code = "rate_limited"
     exit_code = 6
     words = "Too many requests, wrong keys, wrong coupons or webhook tests."
     remedy = "Wait the number of seconds in Retry-After, then try again."
+
+    def __init__(
+        self, message: str = "", *, retry_after_s: int | None = None, limit: int = 0
+    ) -> None:
+        super().__init__(message, retry_after_s=retry_after_s)
+        self.limit = limit  # requests a minute; 0 if it is another limit
 
 
 class Away(LeydenError):
     """A service that this request needs is unavailable; try again in a moment."""
 
     status = 503
+    error_code = "unavailable"
     exit_code = 6
     words = "A service that the request needs is unavailable."
     remedy = "Wait the number of seconds in Retry-After, then try again."
@@ -215,9 +266,15 @@ class Away(LeydenError):
 class DatabaseAway(Away):
     """The database is away or busy; try again in a moment."""
 
+    error_code = "database_unavailable"
+    words = "The database is away or busy."
+
 
 class NodeAway(Away):
     """The node does not respond; try again in a moment."""
+
+    error_code = "node_unavailable"
+    words = "The node does not respond, or this platform runs no nodes."
 
 
 class NodeRefused(LeydenError):
@@ -232,6 +289,9 @@ class NodeRefused(LeydenError):
 
 class TreasuryAway(Away):
     """The treasury is away, so nothing can be paid; try again in a moment."""
+
+    error_code = "treasury_unavailable"
+    words = "Nothing can be paid, or this platform sells no channels."
 
 
 class AuthorityAway(Away):
@@ -253,6 +313,9 @@ class ClusterAway(Away):
 class SellerAway(Away):
     """The seller of direct channels is away; try again in a moment."""
 
+    error_code = "seller_unavailable"
+    words = "The seller of direct channels is away."
+
 
 class EmailAway(Away):
     """The mail server is away; we will try again."""
@@ -269,9 +332,16 @@ class EmailRefused(LeydenError):
 class MarketAway(Away):
     """The auction is away; try again in a moment."""
 
+    error_code = "auction_unavailable"
+    words = "The auction does not respond."
+
 
 class SoldOut(MarketAway):
     """Channels are sold out at present; try again later."""
+
+    error_code = "sold_out"
+    words = "The auction or seller responds, but has too few coins for this channel."
+    remedy = "Try a smaller channel, or try again later."
 
 
 class MarketRefused(LeydenError):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from leyden.app.endpoints import OPERATIONS
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
 from leyden.app.loops import channel_queues
 from leyden.app.serving.api import Api
 from leyden.app.serving.public import Public
@@ -182,7 +182,8 @@ class ServedPlatform:
         )
         listeners = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{listeners[0].getsockname()[1]}"
-        public = Public(self.platform, Api(self.platform, OPERATIONS), version="0")
+        api = Api(self.platform, (*OPERATIONS, *OPERATOR_OPERATIONS))
+        public = Public(self.platform, api, version="0")
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             self.requests.append((scope["method"], scope["path"]))

@@ -32,6 +32,7 @@ def test_the_examples_run(
     # New settings restart it: the list may come before, meanwhile or after.
     assert {f"tide mill {each}" for each in ("restarting", "waiting_init")} & set(said)
     assert any(line.startswith("400 capacity: ") for line in said)
+    assert "invalid_request capacity" in said
     assert "True" in said
 
 
@@ -41,5 +42,9 @@ def test_every_method_is_named(kind: type[Any]) -> None:
         rf"`leyden\.{kind.__name__.lower()}`\s+has\s+([^;.]+?)[;.]", PAGE
     )
     methods = [name for name, _ in inspect.getmembers(kind, inspect.isfunction)]
-    public = {name for name in methods if not name.startswith("_")}
+    public = {
+        name
+        for name in methods
+        if not name.startswith("_") and getattr(kind, name).__name__ == name
+    }
     assert set(re.findall(r"`(\w+)`", listed)) == public

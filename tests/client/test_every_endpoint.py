@@ -8,15 +8,28 @@ from typing import get_type_hints
 import msgspec
 
 import leyden.client as library
-from leyden.app.endpoints import OPERATIONS
-from leyden.client import Client, backups, events, flow, nodes, subscriptions, webhooks
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
+from leyden.base.rules.times import utc_now
+from leyden.client import (
+    Client,
+    backups,
+    events,
+    flow,
+    nodes,
+    operator,
+    subscriptions,
+    webhooks,
+)
 from tests.client.served_platform import ServedPlatform
 from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE
 
 
 def test_the_library_has_no_shapes_of_its_own() -> None:
     """What crosses the API is declared in `schemas`, for both of its ends."""
-    modules = (library, backups, events, flow, nodes, subscriptions, webhooks)
+    modules = (
+        *(library, backups, events, flow, nodes, operator),
+        *(subscriptions, webhooks),
+    )
     for module in modules:
         for name, kind in inspect.getmembers(module, inspect.isclass):
             if issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__:
@@ -43,6 +56,9 @@ def keep_and_give_back(platform: ServedPlatform, leyden: Client, here: str) -> N
 
 def look_and_change(platform: ServedPlatform, leyden: Client, here: str) -> None:
     assert leyden.nodes.find("every light").node_id == here
+    assert [each.node_id for each in leyden.nodes.list(name="every light")] == [here]
+    about = leyden.events.list(node_id=here, types=["node.*"])
+    assert next(about).type == "node.created"
     leyden.nodes.change_settings(here, webhook="https://example.org/hook")
     assert leyden.nodes.replace_whitelist(here, ["::1/128"]) == ["::1"]
     assert leyden.nodes.certificate(here).startswith("-----BEGIN CERT")
@@ -106,7 +122,10 @@ def buy(platform: ServedPlatform, leyden: Client) -> None:
     assert leyden.flow.redeem(coupon).coupon_amount == 2_100
     assert leyden.flow.coupons()[0].claimed
     assert leyden.flow.balance().credit == order.total_fee + 2_100
-    assert next(leyden.flow.orders()).order_id == order.order_id
+    assert leyden.flow.get(order.order_id).status == "cancelled"
+    cancelled = leyden.flow.orders(status="cancelled", created_before=utc_now())
+    assert next(cancelled).order_id == order.order_id
+    assert not list(leyden.flow.orders(status="filled"))
     assert next(leyden.flow.ledger()).amount
 
 
@@ -116,6 +135,7 @@ def test_every_endpoint_is_called_by_some_method(platform: ServedPlatform) -> No
     with platform.client() as leyden:
         assert leyden.key().organization_id == platform.organization_id
         assert leyden.quotas()["nodes"].used == 0
+        assert leyden.platform().networks == ["mainnet", "testnet"]
         answer = list(leyden.events.all_(types=["key.*"]))
         assert answer[-1].type == "key.created"
         page = next(leyden.events.follow(answer[0].id, types=["key.*"], wait_s=1))
@@ -132,7 +152,7 @@ def test_every_endpoint_is_called_by_some_method(platform: ServedPlatform) -> No
 
 
 def reached_by(method: str, path: str) -> tuple[str, str]:
-    for each in OPERATIONS:
+    for each in (*OPERATIONS, *OPERATOR_OPERATIONS):
         theirs, ours = each.path.split("/"), path.split("/")
         if each.method == method and len(theirs) == len(ours):
             pairs = zip(theirs, ours, strict=True)

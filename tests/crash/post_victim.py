@@ -13,7 +13,7 @@ from functools import partial
 
 from leyden.base.database.database import open_database
 from leyden.base.database.secrets import Sealer
-from leyden.base.rules.accounts import Scope
+from leyden.base.rules.accounts import OF_ORGANIZATIONS
 from leyden.base.rules.times import utc_now
 from leyden.base.tasks.queues import Queue
 from leyden.base.tasks.worker import Worker
@@ -47,7 +47,7 @@ async def announce(database_url: str, url: str) -> None:
         TEAM,
         SUBSCRIPTION,
         Wanted(url=url, types=["node.*"]),
-        scopes=frozenset(Scope),
+        scopes=OF_ORGANIZATIONS,
         actor="test",
     )
     kind = "node.stopped"

@@ -120,13 +120,13 @@ async def test_a_copy_of_a_home_is_refused_until_somebody_says_that_it_moved(
     assert "is a copy of the home" in moved.refused("worker")
     here = Installation(one.at, one.folder, one.database, name=moved.home.name)
     assert "is a copy of the home" in here.refused("worker")
-    adopted = moved.run("home", "adopt", "--yes")
+    adopted = moved.run("data-dir", "adopt", "--yes")
     assert adopted.returncode == 1
     assert "in use by process" in adopted.stderr
     assert worker.runs
     assert one.lnds() == dict.fromkeys(nodes, 1)
     end(one.at)  # with all nodes that run there
-    adopted = moved.run("home", "adopt", "--yes")
+    adopted = moved.run("data-dir", "adopt", "--yes")
     assert adopted.returncode == 0, adopted.stderr
     moved.start("serve")
     moved.start("worker")

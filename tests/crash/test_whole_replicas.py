@@ -75,7 +75,7 @@ class RunningPlatform:
         return self.ask(path, times=_AT_ONCE, **body)
 
     def coupon(self, sats: int) -> str:
-        made = self.installed.run("coupon", "create", "--amount", str(sats), "--json")
+        made = self.installed.run("coupons", "create", "--amount", str(sats), "--json")
         assert made.returncode == 0, made.stderr
         return str(json.loads(made.stdout)["coupon"])
 

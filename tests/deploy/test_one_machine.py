@@ -196,9 +196,9 @@ def answers(port: int) -> bool:
 def test_within_its_capabilities_a_node_gets_a_user_of_its_own(
     bounded: Callable[..., str],
 ) -> None:
-    team = json.loads(bounded("org", "create", "Harbour", "--json"))["organization_id"]
+    team = json.loads(bounded("orgs", "create", "Harbour", "--json"))["organization_id"]
     words = ("--organization", team, "--name", "all", "--json")
-    key = json.loads(bounded("key", "create", *words))["api_key"]
+    key = json.loads(bounded("api-keys", "create", *words))["api_key"]
     found = json.loads(bounded("status", "--json"))
     wish = {
         "name": "harbour light",

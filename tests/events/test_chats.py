@@ -6,7 +6,7 @@ import pytest
 
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
-from leyden.base.rules.accounts import Organization, Scope
+from leyden.base.rules.accounts import OF_ORGANIZATIONS, Organization
 from leyden.errors import Conflict, Malformed
 from leyden.events import manual_deliveries, owned_subscriptions, subscriptions
 from leyden.events.rows.subscriptions import Subscription
@@ -37,7 +37,7 @@ async def made(
 ) -> tuple[Subscription, str]:
     wanted = Wanted(url=url, format=format_, types=["node.*"])
     return await subscriptions.create(
-        harness.dispatcher, TEAM, id_, wanted, scopes=frozenset(Scope), actor="test"
+        harness.dispatcher, TEAM, id_, wanted, scopes=OF_ORGANIZATIONS, actor="test"
     )
 
 

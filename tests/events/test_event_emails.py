@@ -14,11 +14,11 @@ from leyden.base.database.secrets import Sealer
 from leyden.base.database.stores import Stores
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import (
+    OF_ORGANIZATIONS,
     Membership,
     Organization,
     Person,
     Role,
-    Scope,
     new_id,
 )
 from leyden.base.rules.sign_in import Session, SignedIn, UserMembership
@@ -234,7 +234,7 @@ async def test_a_persons_subscription_is_no_endpoint_of_the_team(
     assert await reader.subscriptions.count(TEAM) == 0
     with pytest.raises(NotFound):
         await owned_subscriptions.get(
-            reader, TEAM, found[0].subscription_id, frozenset(Scope)
+            reader, TEAM, found[0].subscription_id, OF_ORGANIZATIONS
         )
 
 

@@ -15,7 +15,7 @@ from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.database.statements import Run, Statement
 from leyden.base.database.stores import Stores
-from leyden.base.rules.accounts import Organization, Scope
+from leyden.base.rules.accounts import OF_ORGANIZATIONS, Organization, Scope
 from leyden.channels.books.verify import verify as verify_books
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound, TooMany
 from leyden.events import log, manual_deliveries, owned_subscriptions, subscriptions
@@ -35,7 +35,7 @@ from tests.fakes.sender import FakeSender, Received
 URL = "https://hooks.harbour.test/events"
 OTHER_URL = "https://hooks.shore.test/events"
 TEAM, STRANGERS = "harbour", "other shore"
-ALL = frozenset(Scope)
+ALL = OF_ORGANIZATIONS
 BROKEN = Answer(status=500)
 
 

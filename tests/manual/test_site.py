@@ -39,6 +39,23 @@ async def _page(reader: Caller, path: str) -> str:
     return answer.body.decode()
 
 
+async def test_programs_read_the_guides_as_they_were_written() -> None:
+    reader = publisher(["lsps1"])
+    index = await reader.get("/llms.txt")
+    assert index.headers["content-type"] == "text/plain; charset=utf-8"
+    text = index.body.decode()
+    assert text.startswith("# Leyden\n\n> ")
+    linked = re.findall(rf"\]\({ORIGIN}/docs/([\w-]+)\.md\)", text)
+    assert sorted(linked) == sorted([*GUIDES, "lsps1"])
+    for name in linked:
+        answer = await reader.get(f"/docs/{name}.md")
+        assert answer.status == 200, name
+        assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+        assert answer.body.startswith(b"# ")
+    for name in ("backups", "../secrets", "nothing"):
+        assert (await reader.get(f"/docs/{name}.md")).status == 404
+
+
 def test_every_guide_is_in_the_navigation_once() -> None:
     named = [each.name for group in table.navigation().values() for each in group]
     assert sorted(named) == GUIDES
@@ -87,7 +104,7 @@ async def test_a_guide_that_moved_is_found(reader: Caller) -> None:
 
 async def test_operators_publish_guides() -> None:
     reader = publisher(["quotas"])
-    assert "org quota" in await _page(reader, "/docs/quotas")
+    assert "orgs quotas" in await _page(reader, "/docs/quotas")
     assert '<a href="/docs/quotas">Quotas</a>' in await _page(reader, "/docs")
     assert (await reader.get("/docs/backups")).status == 404
 
@@ -144,7 +161,7 @@ async def test_who_can_read_gzip_is_sent_less(reader: Caller) -> None:
         "/docs/../../pyproject",
         "/docs/customers/api",
         "/docs/pictures/node.png",
-        "/docs/webhooks.md",
+        "/docs/nowhere.md",
         "/docs/api/",
         "/docs//etc/passwd",
         "/docs/?",

@@ -1,5 +1,6 @@
 """What is left of backups whose place others took, whoever did that and how often."""
 
+import asyncio
 import base64
 import os
 from datetime import timedelta
@@ -53,3 +54,17 @@ async def test_each_backup_has_a_history_of_its_own(
     found = await history(*whose, now=now)
     assert [each.value for each in found if each.name == "admin"] == [original]
     assert len([each for each in found if each.name == "read"]) == 21
+
+
+async def test_checks_of_one_organization_take_turns_on_the_loop() -> None:
+    value = base64.b64encode(bytes(range(256))).decode()
+    checks = [
+        asyncio.create_task(backups.check("harbour", value, kind="macaroon"))
+        for _ in range(8)
+    ]
+    done = 0
+    while done < len(checks):
+        await asyncio.sleep(0)
+        before, done = done, sum(each.done() for each in checks)
+        assert done - before <= 1
+    await asyncio.gather(*checks)

@@ -59,6 +59,7 @@ def platform(
     harness: OrdersHarness, fake_account: FakeAuctionAccount, tmp_path: Path
 ) -> Platform:
     harness.seller.fill([10_000_000])
+    harness.seller.reachable_by = Sats(1)
     return Platform(
         settings=Settings(home=str(tmp_path)),
         database=harness.database,
@@ -114,6 +115,9 @@ async def test_a_seller_that_is_away_another_one_or_empty_is_told(
     assert await kinds(platform) == ["seller.low"]
     harness.seller.fill([5_000_000])
     assert await kinds(platform) == []
+    harness.seller.reachable_by = Sats(0)
+    assert await kinds(platform) == ["seller.unreachable"]
+    harness.seller.reachable_by = Sats(1)
     async with harness.database.transaction() as tx:
         await tx.seller.add(KnownSeller(f"03{'66' * 32}", ""))
     assert await kinds(platform) == ["seller.away"]

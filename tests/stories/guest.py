@@ -73,9 +73,9 @@ class Guest(RunningPlatform):
 
     async def furnish(self) -> None:
         """Make an organization with a key."""
-        team = json.loads(await self.run("org", "create", "Pier", "--json"))
+        team = json.loads(await self.run("orgs", "create", "Pier", "--json"))
         words = ("--organization", "Pier", "--name", "all", "--json")
-        key = json.loads(await self.run("key", "create", *words))
+        key = json.loads(await self.run("api-keys", "create", *words))
         self.facts = {
             "base_url": f"http://127.0.0.1:{self.environment['LEYDEN_API_PORT']}",
             "api_key": key["api_key"],

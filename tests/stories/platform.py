@@ -113,6 +113,7 @@ class RunningPlatform:
             "LEYDEN_NODES_MAY_REACH": f"127.0.0.1:{self.signer_port}",
             "LEYDEN_NODES_ADDRESSES": free_network(),
             "LEYDEN_METRICS_PORT": "0",
+            "LEYDEN_DEVNET_BLOCK_S": "0",  # tests say when a block comes
             "LEYDEN_DEVNET_MARKET": str(market).lower(),
             "LEYDEN_PEER_PORTS": ",".join(map(str, free_ports(_PEER_PORTS))),
             **{
@@ -294,7 +295,7 @@ class RunningPlatform:
         """Leave no credit behind, so that the next order is paid for."""
         if sats := await self.credit():
             await self.run(
-                *("account", "correct", "--organization"),
+                *("orgs", "credit", "correct", "--organization"),
                 *(self.facts["organization_id"], "--kind", "debit"),
                 *("--amount", str(sats), "--reason", "the next test"),
             )

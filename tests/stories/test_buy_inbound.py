@@ -108,7 +108,7 @@ async def test_credit_pays_and_the_answer_carries_the_ticket(
 ) -> None:
     await trading_platform.opens()
     await trading_platform.run(
-        *("account", "correct", "--kind", "credit", "--amount", "50000"),
+        *("orgs", "credit", "correct", "--kind", "credit", "--amount", "50000"),
         *("--organization", trading_platform.facts["organization_id"]),
         *("--reason", "a present"),
     )
@@ -220,7 +220,7 @@ async def test_a_corporate_account_pays_later(
 ) -> None:
     await trading_platform.spend_credit()
     whose = ("--organization", trading_platform.facts["organization_id"])
-    await trading_platform.run("account", "open", *whose, "--limit", "100000")
+    await trading_platform.run("orgs", "credit", "open", *whose, "--limit", "100000")
     bought = await Purchase.made(trading_platform)
     assert bought.order["sidecar_ticket"].startswith("sidecar1")
     await bought.register()
@@ -232,9 +232,9 @@ async def test_a_corporate_account_pays_later(
     second = await Purchase.made(trading_platform)
     assert (await second.cancel())["credit_refund"] == 0
     assert -int((await trading_platform.api("GET", "/flow/balance"))["balance"]) == owed
-    await trading_platform.run("account", "close", *whose)
+    await trading_platform.run("orgs", "credit", "close", *whose)
     await trading_platform.run(
-        *("account", "correct", *whose, "--kind", "settled"),
+        *("orgs", "credit", "correct", *whose, "--kind", "settled"),
         *("--amount", str(owed), "--reason", "paid by hand"),
     )
     await proved(trading_platform)
@@ -248,7 +248,7 @@ async def test_nothing_is_sold_beyond_what_the_provider_has(
     platform = trading_platform
     await platform.spend_credit()
     await platform.run(
-        *("account", "correct", "--kind", "credit", "--amount", "400000000"),
+        *("orgs", "credit", "correct", "--kind", "credit", "--amount", "400000000"),
         *("--organization", platform.facts["organization_id"], "--reason", "a present"),
     )
     bought = [await Purchase.made(platform, **DEAREST)]

@@ -1,4 +1,4 @@
-"""`leyden claim`: a ticket becomes a channel of a hosted node, with everything real."""
+"""`leyden channels use-ticket`: a ticket becomes a channel, with everything real."""
 
 import asyncio
 import json

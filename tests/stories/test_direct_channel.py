@@ -85,7 +85,7 @@ async def test_a_hosted_node_is_named_on_the_command_line(
         macaroon.write_bytes(bytes.fromhex(node.macaroon))
         made = json.loads(
             await platform.run(
-                *("flow", "order", "400000", "--for", node.node_id, "--json"),
+                *("channels", "order", "400000", "--for", node.node_id, "--json"),
                 *("--macaroon-file", str(macaroon)),
             )
         )

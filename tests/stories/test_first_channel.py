@@ -40,7 +40,7 @@ async def test_the_customer_gets_a_first_channel(
     trading_platform: RunningPlatform,
 ) -> None:
     coupon = json.loads(
-        await trading_platform.run("coupon", "create", "--amount", "21000", "--json")
+        await trading_platform.run("coupons", "create", "--amount", "21000", "--json")
     )
     await trading_platform.api("POST", "/flow/redeem", {"coupon": coupon["coupon"]})
     before = await trading_platform.credit()

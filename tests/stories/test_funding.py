@@ -191,7 +191,7 @@ async def test_one_whose_coin_is_spent_elsewhere_is_credited(
     lost = await order.becomes("failed", seconds=_LOOKS_S)
     assert lost["total_fee"] == found["total_fee"]
     assert await platform.credit() == found["total_fee"]
-    assert "can never open" in await platform.run("orders")
+    assert "can never open" in await platform.run("orders", "list", "--needs-attention")
     lnds = access.load(platform.home).lnds
     for name in ("seller", "customer"):
         async with wallet.opened(lnds[name]) as each:

@@ -146,7 +146,9 @@ async def test_a_restored_private_chain_comes_up_for_its_owner(
         await platform.run("backup", "restore", "--old-machine-is-destroyed")
         await platform.up()
         assert platform.facts["organization_id"] == before["organization_id"]
-        teams = json.loads(await platform.run("org", "list", "--json"))["organizations"]
+        teams = json.loads(await platform.run("orgs", "list", "--json"))[
+            "organizations"
+        ]
         assert [each["name"] for each in teams] == ["My team"]
         await platform.says(node, "waiting_init")
     finally:

@@ -161,7 +161,9 @@ async def test_an_owner_keeps_the_keys(owner: Owner) -> None:
     opened = await owner.asks("wallet", "seed", "kept light", *OF_FIRST)
     assert opened["seed"] == seed
     await owner.types("wallet", "seed", "kept light", *OF_SECOND, exits=8)
-    stored = await owner.asks("wallet", "macaroon", "kept light", "admin", *OF_FIRST)
+    stored = await owner.asks(
+        "wallet", "show-macaroon", "kept light", "admin", *OF_FIRST
+    )
     admin = stored["macaroon"]
     known = await asyncio.to_thread(owner.lnd, node_id, admin)
 
@@ -273,7 +275,9 @@ async def moves(owner: Owner, identity: str, seed: list[str]) -> str:
     # One address a kind, or lnd looks through the chain for minutes.
     await owner.types(*moving, "--window", "1", "--wait")
     node_id = (await owner.asks("nodes", "show", "second home"))["node_id"]
-    stored = await owner.asks("wallet", "macaroon", "second home", "admin", *OF_SECOND)
+    stored = await owner.asks(
+        "wallet", "show-macaroon", "second home", "admin", *OF_SECOND
+    )
     moved = await asyncio.to_thread(owner.lnd, node_id, stored["macaroon"])
     assert moved["identity_pubkey"] == identity
     opened = await owner.asks("wallet", "seed", "second home", *OF_SECOND)

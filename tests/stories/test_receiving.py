@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from leyden_workshop.devnet import direct_purchase, lsps1_purchase, receiving, wallet
+from leyden_workshop.devnet import (
+    access,
+    direct_purchase,
+    lsps1_purchase,
+    receiving,
+    wallet,
+)
 from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.direct_purchase import PurchasingNode
 from leyden_workshop.devnet.wallet import Wallet
@@ -58,6 +64,32 @@ async def receives(
     assert int(channel["local_balance"]) == sats + 5_000
 
 
+async def receives_from_afar(platform: RunningPlatform, to: PurchasingNode) -> None:
+    """Hold that a payment arrives whose sender has no channel with the seller."""
+    assert isinstance(to.node, Wallet)
+    lnds = access.load(platform.home).lnds
+    async with (
+        wallet.opened(lnds["customer"]) as customer,
+        wallet.opened(lnds["asker"]) as stranger_,
+    ):
+        # What it has in its channel with the customer is more than the reserve then.
+        await customer.pay(await stranger_.invoice(250_000))
+        invoice, key = await to.node.invoice(3_000), await to.node.key()
+
+        async def is_found() -> bool:
+            return await stranger_.has_hints(invoice) or await stranger_.has_route(
+                key, 3_000
+            )
+
+        await platform.until("the stranger finds the channel", is_found)
+        paid = await stranger_.pay(invoice)
+    assert paid["status"] == "SUCCEEDED", paid
+    (route,) = [
+        each["route"] for each in paid["htlcs"] if each["status"] == "SUCCEEDED"
+    ]
+    assert len(route["hops"]) == 3
+
+
 @pytest.mark.parametrize("announce", [False, True], ids=["private", "announced"])
 async def test_direct_channel_receives_payments_of_the_customer(
     trading_platform: RunningPlatform, buyer: PurchasingNode, *, announce: bool
@@ -69,6 +101,7 @@ async def test_direct_channel_receives_payments_of_the_customer(
         )
     assert channel["private"] is not announce
     await receives(trading_platform, buyer, channel)
+    await receives_from_afar(trading_platform, buyer)
     seller = json.loads(await trading_platform.run("seller", "--json"))
     assert seller["unreachable"] is None
 

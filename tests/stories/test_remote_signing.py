@@ -131,7 +131,9 @@ class Owner:
         """Return the node that the guide creates, with its macaroon from the vault."""
         shown = json.loads(await self.types("leyden nodes show pier --json"))
         node = await platform.found(shown["node_id"])
-        node.macaroon = (await self.types("leyden wallet macaroon pier admin")).strip()
+        node.macaroon = (
+            await self.types("leyden wallet show-macaroon pier admin")
+        ).strip()
         return node
 
 

@@ -200,8 +200,8 @@ def test_customers_have_the_command_alone_and_order_a_channel(
         (folder / "key").write_text(platform.key)
         words = ("profile", "add", "work", "--url", platform.url)
         assert "Harbour" in customer.types(*words, "--key-file", "key")
-        assert "amount_due" in customer.types("flow", "quote", "1000000")
-        order = json.loads(customer.types("flow", "order", "1000000", "--json"))
+        assert "amount_due" in customer.types("channels", "quote", "1000000")
+        order = json.loads(customer.types("channels", "order", "1000000", "--json"))
         told = customer.types("events", "tail", "--all", "--no-follow", "--json")
         assert order["order_id"] in told
         needs = 'pip install "leyden[server]"'

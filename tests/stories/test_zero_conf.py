@@ -175,7 +175,7 @@ async def test_a_hosted_node_gets_it_by_one_command(
         before = await height(platform)
         ordering = asyncio.create_task(
             platform.run(
-                *("flow", "order", "400000", "--for", node.node_id, "--zero-conf"),
+                *("channels", "order", "400000", "--for", node.node_id, "--zero-conf"),
                 *("--wait", "--json", "--macaroon-file", str(macaroon)),
             )
         )

@@ -2,9 +2,11 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -56,13 +58,24 @@ def test_the_source_makes_the_wheel(files: dict[str, Path], tmp_path: Path) -> N
     with tarfile.open(named(files, ".tar.gz")) as archive:
         archive.extractall(tmp_path, filter="data")
     [folder] = tmp_path.iterdir()
-    kept = {"src", "CHANGELOG.md", "LICENSE", "README.md", "PKG-INFO", ".gitignore"}
-    assert {each.name for each in folder.iterdir()} <= kept | {"pyproject.toml"}
+    kept = {"src", "CHANGELOG.md", "LICENSE", "NOTICE", "PACKAGE.md", "pyproject.toml"}
+    made = {"PKG-INFO", ".gitignore"}
+    assert {each.name for each in folder.iterdir()} <= kept | made
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
     environment = {"SOURCE_DATE_EPOCH": at}
     subprocess.run(command, cwd=folder, env=environment, check=True)
     [wheel] = (folder / "dist").iterdir()
     assert wheel.read_bytes() == files[wheel.name].read_bytes()
+
+
+def test_the_description_has_no_links_that_lead_nowhere(files: dict[str, Path]) -> None:
+    for wheel in [path for name, path in files.items() if name.endswith(".whl")]:
+        with zipfile.ZipFile(wheel) as archive:
+            (name,) = [
+                each for each in archive.namelist() if each.endswith("-info/METADATA")
+            ]
+            text = archive.read(name).decode()
+        assert re.findall(r"\]\((?!https://)[^)]*\)", text) == [], wheel.name
 
 
 def test_the_chart_has_the_version_as_helm_wants_it(files: dict[str, Path]) -> None:

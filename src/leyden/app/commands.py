@@ -41,13 +41,15 @@ _PLATFORM = {
         "leyden.app.cli.migration",
         "Create or upgrade the database schema and the keys.",
     ),
-    "home": LazyCommand(
+    "data-dir": LazyCommand(
         "leyden.nodes.cli.home",
         "Print which home owns the local nodes, or move them to this one.",
+        attribute="home",
     ),
-    "authority": LazyCommand(
+    "ca": LazyCommand(
         "leyden.nodes.cli.authority",
         "Show or replace the certificate authority of the nodes.",
+        attribute="authority",
     ),
     "config": LazyCommand(
         "leyden.app.cli.setup",
@@ -65,8 +67,10 @@ _PLATFORM = {
         "leyden.backups.cli.backup",
         "Back up the installation, verify backups, and restore one.",
     ),
-    "secrets": LazyCommand(
-        "leyden.app.cli.migration", "Manage the keys that encrypt stored data."
+    "encryption-keys": LazyCommand(
+        "leyden.app.cli.migration",
+        "Manage the keys that encrypt stored data.",
+        attribute="secrets",
     ),
 }
 _OPERATOR = {
@@ -80,7 +84,7 @@ _OPERATOR = {
     ),
     "orders": LazyCommand(
         "leyden.operators.cli.oversight",
-        "List orders that need attention: lost, stuck half-way, or failed.",
+        "List the orders of all organizations.",
     ),
     "seller": LazyCommand(
         "leyden.channels.direct.cli.seller",
@@ -98,27 +102,37 @@ _OPERATOR = {
         "leyden.operators.cli.treasury",
         "Print the treasury and auction balances, and outstanding tickets.",
     ),
-    "org": LazyCommand(
-        "leyden.people.cli.organizations",
-        "Create and list organizations, and set their quotas.",
+    "orgs": LazyCommand(
+        "leyden.operators.cli.money",  # what has their money, too
+        "Create and list organizations, and set their quotas and credit.",
+        attribute="org",
     ),
     "team": LazyCommand(
         "leyden.people.cli.team",
         "Manage an organization's members: invite, set roles, remove.",
     ),
-    "user": LazyCommand(
+    "users": LazyCommand(
         "leyden.people.cli.people",
         "Create, list, reset and sign out dashboard users.",
+        attribute="user",
+    ),
+    "operators": LazyCommand(
+        "leyden.people.cli.people",
+        "List, add and remove users who operate this installation.",
     ),
     "mail": LazyCommand("leyden.events.cli.mail", "Test the mail server."),
-    "key": LazyCommand("leyden.people.cli.keys", "Create, list and revoke API keys."),
-    "coupon": LazyCommand(
+    "api-keys": LazyCommand(
+        "leyden.people.cli.keys", "Create, list and revoke API keys.", attribute="key"
+    ),
+    "operator-keys": LazyCommand(
+        "leyden.people.cli.operator_keys",
+        "Create, list and revoke keys of the operator API.",
+        attribute="operator_keys",
+    ),
+    "coupons": LazyCommand(
         "leyden.channels.money.cli.coupons",
         "Create and list coupons, each redeemable once for credit.",
-    ),
-    "account": LazyCommand(
-        "leyden.operators.cli.money",
-        "Manage corporate accounts, and adjust organizations' balances.",
+        attribute="coupon",
     ),
     "verify": LazyCommand(
         "leyden.operators.cli.money",
@@ -144,27 +158,39 @@ _CUSTOMER = {
     ),
     "wallet": LazyCommand(
         "leyden.customer.wallet",
-        "Create and unlock a node's wallet, bake macaroons, manage backups.",
+        "Use a node's wallet: unlock, receive, send, channels, macaroons, backups.",
     ),
-    "flow": LazyCommand(
-        "leyden.customer.orders",
-        "Buy inbound channels, and manage orders and credit.",
+    "channels": LazyCommand(
+        "leyden.customer.orders", "Buy inbound channels, and manage their orders."
     ),
-    "claim": LazyCommand(
-        "leyden.customer.claim",
-        "Use a paid order's ticket to open a channel to your hosted node.",
+    "credit": LazyCommand(
+        "leyden.customer.credit",
+        "Show your credit and its transactions, and redeem coupons.",
     ),
     "events": LazyCommand(
         "leyden.customer.events",
         "Follow your organization's events, or forward them to a webhook endpoint.",
     ),
-    "subscriptions": LazyCommand(
+    "webhooks": LazyCommand(
         "leyden.customer.subscriptions",
         "Send your organization's events to webhook endpoints.",
+    ),
+    "mcp": LazyCommand(
+        "leyden.customer.agents",
+        "Serve tools for agents over standard input and output, as MCP.",
     ),
     "quotas": LazyCommand(
         "leyden.customer.quotas",
         "Print your organization's quotas and their usage.",
+    ),
+    "login": LazyCommand(
+        "leyden.customer.profiles",
+        "Store a platform's URL and your API key, and use them from now on.",
+    ),
+    "open": LazyCommand(
+        "leyden.customer.dashboard",
+        "Open the platform's dashboard in your browser, and print its address.",
+        attribute="open_",
     ),
     "profile": LazyCommand(
         "leyden.customer.profiles",
@@ -173,6 +199,10 @@ _CUSTOMER = {
     "completion": LazyCommand(
         "leyden.customer.completion",
         "Print a completion script for your shell.",
+    ),
+    "help": LazyCommand("leyden.customer.help", "Print the help of a command."),
+    "version": LazyCommand(
+        "leyden.customer.help", "Print the version of this command."
     ),
     "unlocker": LazyCommand(
         "leyden.customer.unlocker",
@@ -187,18 +217,35 @@ _CUSTOMER = {
     ),
 }
 _PRIVATE_CHAIN = {
-    "dev": LazyCommand("", "Control the private chain that `leyden up` starts.", "dev")
+    "dev": LazyCommand(
+        "",
+        "Control the private chain that `leyden up` starts.",
+        "dev",
+        needs="leyden_workshop",
+    )
 }
+_CLONE = "/tests/conftest.py"  # no package has it
 _DEVELOPMENT = {
     "check": LazyCommand(
-        "", "Run the linters, the type checker and the import rules.", "check"
+        "",
+        "Run the linters, the type checker and the import rules.",
+        "check",
+        needs=_CLONE,
     ),
-    "test": LazyCommand("", "Run the tests; ARGUMENTS go to pytest.", "test"),
+    "test": LazyCommand(
+        "", "Run the tests; ARGUMENTS go to pytest.", "test", needs=_CLONE
+    ),
     "bench": LazyCommand(
-        "", "Run a benchmark from bench/, or list all benchmarks.", "bench"
+        "",
+        "Run a benchmark from bench/, or list all benchmarks.",
+        "bench",
+        needs=_CLONE,
     ),
     "release": LazyCommand(
-        "", "Build the packages of a release, from a tagged commit.", "release"
+        "",
+        "Build the packages of a release, from a tagged commit.",
+        "release",
+        needs=_CLONE,
     ),
 }
 
@@ -212,5 +259,3 @@ HEADINGS: Final[Mapping[str, Mapping[str, LazyCommand]]] = {
 COMMANDS: Final = {
     name: listed for below in HEADINGS.values() for name, listed in below.items()
 }
-# The name that a command had, and the one that it has; the former still works.
-RENAMED: Final = {"till": "treasury", "node": "wallet"}

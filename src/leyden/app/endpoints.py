@@ -1,15 +1,21 @@
-"""The table of all endpoints."""
+"""The tables of all endpoints: customers', and operators'."""
 
-from leyden.base.http.operations import Operation
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from leyden.base.http.operations import Method, Operation
 from leyden.base.rules.accounts import Scope
-from leyden.channels.api import flow
+from leyden.channels.api import flow, platform
 from leyden.channels.money.api import flow as money_flow
-from leyden.errors import Conflict, Expired, OverLimit
+from leyden.errors import Conflict, Expired, OverLimit, Refused
 from leyden.events.api import events, subscriptions
 from leyden.nodes.api import backups, nodes, webhooks
+from leyden.operators.api import operator_installation as installation
+from leyden.operators.api import operator_money as money
+from leyden.operators.api import operator_organizations as organizations
 from leyden.people.api import keys, quotas
 
-_NODE, _FLOW = Scope.NODE, Scope.FLOW
+_NODE, _FLOW, _OPERATOR = Scope.NODE, Scope.FLOW, Scope.OPERATOR
 _NODES = "/organizations/{organization_id}/nodes"
 _ONE = f"{_NODES}/{{node_id}}"
 _WEBHOOKS = f"{_ONE}/webhooks"
@@ -57,6 +63,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_WEBHOOKS}/test", webhooks.test, _NODE, _NOT_NOW),
     Operation("POST", f"{_WEBHOOKS}/rotate-secret", webhooks.rotate_secret, _NODE),
     Operation("GET", "/versions", nodes.list_versions, _NODE),
+    Operation("GET", "/platform", platform.show, None),
     Operation("POST", "/flow/quote", flow.quote, _FLOW, _NOT_NOW),
     Operation(
         "POST",
@@ -71,6 +78,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/flow/coupons", money_flow.coupons, _FLOW),
     Operation("POST", "/flow/redeem", money_flow.redeem, _FLOW, repeatable=True),
     Operation("GET", "/flow/orders", flow.list_, _FLOW),
+    Operation("GET", "/flow/orders/{order_id}", flow.get, _FLOW),
     Operation("GET", "/flow/balance", money_flow.balance, _FLOW),
     Operation("GET", "/flow/ledger", money_flow.ledger, _FLOW),
     Operation("GET", "/events", events.list_, None, (Expired,)),
@@ -99,4 +107,67 @@ OPERATIONS: tuple[Operation, ...] = (
         subscriptions.redeliver,
         None,
     ),
+)
+
+_ALL = "/operator/organizations"
+_THIS = f"{_ALL}/{{organization_id}}"
+_MEMBER = f"{_THIS}/members/{{user_id}}"
+_USER = "/operator/users/{user_id}"
+_FLEET = "/operator/nodes"
+_FLEET_NODE = f"{_FLEET}/{{node_id}}"
+_SOLD = "/operator/orders/{order_id}"
+
+
+def _operators(
+    method: Method,
+    path: str,
+    run: Callable[..., Awaitable[Any]],
+    refuses: tuple[type[Refused], ...] = (),
+    *,
+    repeatable: bool = False,
+) -> Operation:
+    return Operation(method, path, run, _OPERATOR, refuses, repeatable=repeatable)
+
+
+# None of these shows a secret of a customer's, or makes an operator or an operator key.
+OPERATOR_OPERATIONS: tuple[Operation, ...] = (
+    _operators("GET", "/operator/overview", installation.show),
+    _operators("GET", "/operator/alarms", installation.list_alarms),
+    _operators("GET", "/operator/backups", installation.list_backups),
+    _operators("GET", "/operator/audit", installation.list_audit),
+    _operators("GET", _ALL, organizations.list_),
+    _operators("POST", _ALL, organizations.create, _NOT_NOW, repeatable=True),
+    _operators("GET", _THIS, organizations.get),
+    _operators("POST", f"{_THIS}/account", money.set_limit),
+    _operators("POST", f"{_THIS}/corrections", money.correct, repeatable=True),
+    _operators("GET", f"{_THIS}/orders", money.list_orders_of),
+    _operators("GET", f"{_THIS}/quotas", organizations.list_quotas),
+    _operators("POST", f"{_THIS}/quotas", organizations.change_quotas),
+    _operators("GET", f"{_THIS}/members", organizations.list_members),
+    _operators("POST", f"{_THIS}/members", organizations.create_member, _NOT_NOW),
+    _operators("POST", _MEMBER, organizations.set_role, _NOT_NOW),
+    _operators("DELETE", _MEMBER, organizations.remove_member, _NOT_NOW),
+    _operators("POST", f"{_THIS}/invitations", organizations.invite, _NOT_NOW),
+    _operators(
+        "DELETE",
+        f"{_THIS}/invitations/{{invitation_id}}",
+        organizations.revoke_invitation,
+    ),
+    _operators("GET", f"{_THIS}/keys", organizations.list_keys),
+    _operators("POST", f"{_THIS}/keys", organizations.create_key, _NOT_NOW),
+    _operators("DELETE", f"{_THIS}/keys/{{key_id}}", organizations.revoke_key),
+    _operators("GET", "/operator/users", organizations.list_users),
+    _operators("GET", f"{_USER}/sessions", organizations.list_sessions),
+    _operators("POST", f"{_USER}/sign-out", organizations.sign_out),
+    _operators("POST", f"{_USER}/readmit", organizations.readmit, _NOT_NOW),
+    _operators("GET", "/operator/coupons", money.list_coupons),
+    _operators("POST", "/operator/coupons", money.create_coupons, repeatable=True),
+    _operators("GET", "/operator/orders", money.list_orders),
+    _operators("GET", _SOLD, money.get_order),
+    _operators("POST", f"{_SOLD}/abandon", money.abandon_order, _NOT_NOW),
+    _operators("GET", _FLEET, installation.list_nodes),
+    _operators("GET", f"{_FLEET}/attention", installation.list_ailing),
+    _operators("GET", _FLEET_NODE, installation.get_node),
+    _operators("POST", f"{_FLEET_NODE}/start", installation.start_node, _NOT_NOW),
+    _operators("POST", f"{_FLEET_NODE}/stop", installation.stop_node, _NOT_NOW),
 )

@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from leyden import __version__
-from leyden.app.endpoints import OPERATIONS
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
 from leyden.app.page_table import PAGES
 from leyden.app.serving.api import Api
 from leyden.app.serving.public import Public
 from leyden.app.serving.site import Site
+from leyden.base.http.operations import Table
 from leyden.base.http.proxies import Proxies
 from leyden.base.pages.origins import Origins
 from leyden.base.platform import Platform
@@ -18,6 +19,7 @@ from leyden.errors import SetupError
 from leyden.manual.site import Manual, is_manual
 from leyden.nodes.api.challenges import Challenges
 from leyden.nodes.api.gateways import Gateways
+from leyden.operators.pages.status_page import PATH, StatusPage
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -37,8 +39,10 @@ class Front:
         manual: Application,
         api: Application,
         proxies: Proxies,
+        status: Application | None = None,
     ) -> None:
         self._pages, self._manual, self._api = pages, manual, api
+        self._status = status
         self._proxies = proxies
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -50,6 +54,8 @@ class Front:
             answering = self._pages
         elif is_manual(path):
             answering = self._manual
+        elif path == PATH and self._status is not None:
+            answering = self._status
         else:
             answering = self._api
         await answering(scope, receive, send)
@@ -65,7 +71,7 @@ def make_front(
     """Return the application with everything that an installation serves."""
     settings = platform.settings
     origins = own_names.origins(settings)
-    api = Api(platform, OPERATIONS)
+    api = Api(platform, (*OPERATIONS, *OPERATOR_OPERATIONS))
     public = Public(
         platform,
         api,
@@ -75,8 +81,16 @@ def make_front(
         sold=_sold(platform),
         servers=origins,
     )
-    manual = Manual(api.table, settings, version=__version__, origins=origins)
-    return Front(pages=pages, manual=manual, api=public, proxies=proxies(settings))
+    manual = Manual(Table(OPERATIONS), settings, version=__version__, origins=origins)
+    return Front(
+        pages=pages,
+        manual=manual,
+        api=public,
+        proxies=proxies(settings),
+        status=StatusPage(platform, origins=Origins(origins))
+        if settings.status_page
+        else None,
+    )
 
 
 def _sold(platform: Platform) -> Lsps1OverHttp | None:

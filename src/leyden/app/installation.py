@@ -14,6 +14,7 @@ from leyden.app.serving.public import metrics
 from leyden.backups.wiring import restored
 from leyden.base import processes
 from leyden.base.background import background
+from leyden.base.chain_controls import ChainControls
 from leyden.base.daemons.build import default_cache
 from leyden.base.daemons.operator_binaries import own as own_programs
 from leyden.base.http.connections import HttpConnections
@@ -51,12 +52,14 @@ async def running(
     api: bool = True,
     loops: bool = True,
     binary: Binary | None = None,
+    private_chain: ChainControls | None = None,
 ) -> AsyncIterator[Platform]:
     """Yield the running installation: the API, the loops, or both.
 
-    `binary` returns the lnd of a version and may take time to build it. At
-    shutdown requests finish, claims are released, and accepted changes are
-    on disk. Nodes and the gateway keep running.
+    `binary` returns the lnd of a version and may take time to build it. With a
+    `private_chain`, pages have buttons to mine and to pay. At shutdown requests
+    finish, claims are released, and accepted changes are on disk. Nodes and the
+    gateway keep running.
     """
     processes.raise_file_limit()
     restored.refuse_unconfirmed(settings)
@@ -80,6 +83,7 @@ async def running(
             emailing=make_emailing(platform),
             fleet=make_fleet(platform, binary, cluster),
             channels=make_channels(platform),
+            private_chain=private_chain,
             tails=Tails(platform.database, limit=settings.event_waits_per_key)
             if api
             else None,

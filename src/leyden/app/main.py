@@ -9,7 +9,8 @@ import click
 
 import leyden as leyden_package
 from leyden import __version__
-from leyden.app.commands import COMMANDS, HEADINGS, RENAMED
+from leyden.app import renamed
+from leyden.app.commands import COMMANDS, HEADINGS
 from leyden.base.cli import exit_codes
 from leyden.base.cli.groups import LazyGroup
 from leyden.errors import LeydenError
@@ -28,30 +29,18 @@ class _Root(LazyGroup):
         """Yield each heading with the names of its commands."""
         yield from ((heading, list(below)) for heading, below in HEADINGS.items())
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by its name, or by its former one."""
-        return super().get_command(ctx, RENAMED.get(cmd_name, cmd_name))
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; say so if it was typed by its former name."""
-        former, *others = args
-        name = RENAMED.get(former, former)
-        if former == "node" and self._is_of_nodes(ctx, others):
-            name = "nodes"  # a slip, and no former name
-        elif name != former and not ctx.resilient_parsing:
-            print(f"leyden: `leyden {former}` is now `leyden {name}`", file=sys.stderr)
-        return super().resolve_command(ctx, [name, *others])
-
-    def _is_of_nodes(self, ctx: click.Context, words: list[str]) -> bool:
-        """Return whether only `leyden nodes` has the command that was typed."""
-        groups = [self.get_command(ctx, each) for each in ("nodes", "wallet")]
-        nodes, wallet = (
-            each.list_commands(ctx) if isinstance(each, click.Group) else ()
-            for each in groups
-        )
-        return bool(words) and words[0] in nodes and words[0] not in wallet
+        """Find the command; say so if it was typed by a former name."""
+        if ctx.resilient_parsing:  # a shell completes it
+            name, *others = args
+            args = [renamed.ALIASES.get(name, name), *others]
+        else:
+            args, used = renamed.current(args)
+            for former, now in used:
+                print(f"leyden: `{former}` is now `{now}`", file=sys.stderr)
+        return super().resolve_command(ctx, args)
 
 
 @click.command(
@@ -128,6 +117,8 @@ def _lacking(error: ModuleNotFoundError) -> str:
     name = (error.name or "").partition(".")[0]
     if name.startswith("leyden"):
         raise error
+    if name == "mcp":
+        return 'this command needs leyden[mcp]: pip install "leyden[mcp]"'
     if sys.platform != "linux":
         return f"this command needs Linux (there is no {name})"
     return (

@@ -1,5 +1,6 @@
 """The table of all pages."""
 
+from leyden.base.pages import private_chain
 from leyden.base.pages.visits import Page, Who
 from leyden.base.rules.sign_in import Right
 from leyden.channels.money.pages import credit
@@ -19,7 +20,7 @@ from leyden.nodes.pages import (
     webhooks,
 )
 from leyden.nodes.rules.nodes import Action
-from leyden.operators.pages import operator
+from leyden.operators.pages import operator, operator_keys
 from leyden.people.pages import (
     account,
     audit,
@@ -97,6 +98,7 @@ PAGES: tuple[Page, ...] = (
     Page("POST", f"{_ACCOUNT}/confirm-email", emails.confirm, Who.PERSON),
     Page("GET", f"{_ACCOUNT}/emails", emails.show, Who.PERSON),
     Page("POST", f"{_ACCOUNT}/emails", emails.choose, Who.PERSON),
+    Page("POST", f"{_ACCOUNT}/display", account.set_display, Who.PERSON),
     Page("POST", f"{_ACCOUNT}/password", account.change_password, Who.PERSON),
     Page("POST", f"{_ACCOUNT}/sign-out-elsewhere", account.end_others, Who.PERSON),
     Page("POST", f"{_ACCOUNT}/sessions/end", account.end_session, Who.PERSON),
@@ -120,6 +122,10 @@ PAGES: tuple[Page, ...] = (
     Page("GET", f"{_OPERATOR}/coupons", operator.coupons, Who.OPERATOR),
     Page("POST", f"{_OPERATOR}/coupons", operator.issue_coupons, Who.OPERATOR),
     *_events(f"{_OPERATOR}/events", Who.OPERATOR, Who.OPERATOR, of="alarm_endpoint_id"),
+    Page("GET", f"{_OPERATOR}/keys", operator_keys.show, Who.OPERATOR),
+    Page("POST", f"{_OPERATOR}/keys", operator_keys.create, Who.OPERATOR),
+    Page("GET", f"{_OPERATOR}/keys/revoke", operator_keys.ask_revoke, Who.OPERATOR),
+    Page("POST", f"{_OPERATOR}/keys/revoke", operator_keys.revoke, Who.OPERATOR),
     Page("GET", f"{_OPERATOR}/audit", operator.audit, Who.OPERATOR),
     Page("GET", _CHANNELS, orders.list_, Right.LOOK),
     Page("GET", f"{_CHANNELS}/new", order_form.ask, Right.MONEY),
@@ -128,6 +134,9 @@ PAGES: tuple[Page, ...] = (
     Page("GET", _ORDER, orders.show, Right.LOOK),
     Page("GET", f"{_ORDER}/changes", orders.changes, Right.LOOK),
     Page("POST", f"{_ORDER}/cancel", orders.cancel, Right.MONEY),
+    Page("POST", f"{_ORDER}/simulate-payment", orders.simulate_payment, Right.MONEY),
+    Page("POST", f"{_HERE}/private-chain/mine", private_chain.mine, Right.LOOK),
+    Page("POST", f"{_HERE}/private-chain/pay", private_chain.pay, Right.NODES),
     Page("GET", f"{_HERE}/credit", credit.show, Right.LOOK),
     Page("POST", f"{_HERE}/credit", credit.redeem, Right.MONEY),
     Page("GET", f"{_HERE}/credit/ledger.csv", credit.sheet, Right.LOOK),
@@ -155,6 +164,7 @@ PAGES: tuple[Page, ...] = (
     Page("GET", f"{_NODES}/deleted", deleted_nodes.list_, Right.LOOK),
     Page("GET", _NODE, node.show, Right.LOOK),
     Page("GET", f"{_NODE}/changes", node.changes, Right.LOOK),
+    Page("GET", f"{_NODE}/machine", node.machine, Right.LOOK),
     Page("GET", f"{_NODE}/log", log.show, Right.LOOK),
     Page("GET", f"{_NODE}/log/download", log.download, Right.LOOK),
     Page("GET", f"{_NODE}/certificate", node.certificate, Right.LOOK),

@@ -14,6 +14,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TextIO
 
+from leyden.base import request_ids
+
 _COLOURS: Final = {"debug": 2, "info": 32, "warning": 33, "error": 31, "critical": 31}
 _QUOTED: Final = frozenset(" \t\r\n=\"'")
 _OURS: Final = "leyden"
@@ -104,7 +106,10 @@ class JsonFormatter(logging.Formatter):
 
 
 def _values(record: logging.LogRecord) -> dict[str, Any]:
-    return {name: each for name, each in vars(record).items() if name not in _STANDARD}
+    values = {n: each for n, each in vars(record).items() if n not in _STANDARD}
+    if request_id := request_ids.current():
+        values["request_id"] = request_id
+    return values
 
 
 def _timestamp(record: logging.LogRecord) -> str:

@@ -2,6 +2,7 @@
 
 from contextlib import AsyncExitStack
 
+from leyden.base.chain_controls import ChainControls
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.rules.times import Clock
@@ -30,6 +31,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     issuance: Issuance | None = None  # None: only our own authority issues certificates
     emailing: Emailing | None = None  # None: no emails are sent
     tails: Tails | None = None  # where nobody waits for events
+    private_chain: ChainControls | None = None  # None: the chain is not `leyden up`'s
     samples: Samples = field(default_factory=Samples)
     # What ends once the database is closed.
     afterwards: AsyncExitStack = field(default_factory=AsyncExitStack)

@@ -1,6 +1,6 @@
 """The channels of filled orders, as their buyers see them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -23,6 +23,35 @@ class LeasedChannel(Struct, frozen=True, kw_only=True):
     ends: datetime  # an estimate, at ten minutes per block
     ends_at: int  # the block at which its lease ends, roughly; 0 is unknown
     unused_fee: Sats  # the unused part of the auction's share that the buyer got back
+
+
+class NamedNode(Struct, frozen=True, kw_only=True):
+    """The organization's own node that gets a channel."""
+
+    id: str
+    name: str
+
+
+async def nodes_of(
+    rows: Stores,
+    organization_id: str,
+    orders: Iterable[Order],
+    leased: Mapping[str, LeasedChannel],
+) -> dict[str, NamedNode]:
+    """Return the organization's nodes that get these channels, by order id."""
+    ids = {each.id: each.quote.channel.node_id for each in orders}
+    keys = {order_id: channel.node for order_id, channel in leased.items()}
+    by_key = await rows.node_keys.with_keys(organization_id, set(keys.values()))
+    found = {
+        order_id: node_id or by_key.get(keys.get(order_id, ""), "")
+        for order_id, node_id in ids.items()
+    }
+    names = await rows.nodes.names(organization_id, set(found.values()) - {""})
+    return {
+        order_id: NamedNode(id=node_id, name=names[node_id])
+        for order_id, node_id in found.items()
+        if node_id in names
+    }
 
 
 async def find(rows: Stores, orders: Iterable[Order]) -> dict[str, LeasedChannel]:

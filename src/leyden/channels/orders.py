@@ -11,7 +11,14 @@ from leyden.channels.checkout import start_if_paid
 from leyden.channels.holding import end, entry
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
-from leyden.channels.rules.orders import Order, OrderEvent, OrderStatus, advance
+from leyden.channels.rules.orders import (
+    ALL_ORDERS,
+    Order,
+    OrderEvent,
+    OrderFilter,
+    OrderStatus,
+    advance,
+)
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import Channel, Quote
 from leyden.channels.services import (
@@ -230,13 +237,14 @@ async def get(channels: ChannelServices, organization_id: str, order_id: str) ->
 async def list_(
     channels: ChannelServices,
     organization_id: str,
+    wanted: OrderFilter = ALL_ORDERS,
     *,
     before: tuple[datetime, str] | None = None,
     limit: int,
 ) -> list[Order]:
-    """Return the organization's orders, newest first."""
+    """Return the organization's orders that match, newest first."""
     return await channels.database.reader.orders.page(
-        organization_id, before=before, limit=limit
+        organization_id, wanted, before=before, limit=limit
     )
 
 

@@ -3,12 +3,12 @@
     from leyden.client import ApiError, Client
 
     with Client("https://api.example.org", key) as leyden:
-        for node in leyden.nodes.list_():
+        for node in leyden.nodes.list():
             print(node.node_name, node.status)
 
 Calls block until the response arrives (docs/decisions has the reasons), and
-errors are raised as `ApiError` with a status and a message. Use a client in
-one thread at a time.
+errors are raised as `ApiError` with a status, a code and a message. Use a
+client in one thread at a time.
 """
 
 import socket
@@ -27,6 +27,7 @@ from leyden.client.webhooks import Webhooks
 from leyden.client.wire import Server, Wire
 from leyden.schemas.accounts import KeyAnswer as Key
 from leyden.schemas.accounts import QuotasAnswer, QuotaUsage
+from leyden.schemas.platform import PlatformAnswer
 
 __all__ = ["ApiError", "Client", "Key", "Lnd", "QuotaUsage"]
 
@@ -87,6 +88,10 @@ class Client:
     def key(self) -> Key:
         """Return the API key's details."""
         return self._calls.get("/key", Key)
+
+    def platform(self) -> PlatformAnswer:
+        """Return what the platform offers."""
+        return self._calls.get("/platform", PlatformAnswer)
 
     def organization(self) -> str:
         """Return the organization's id."""

@@ -44,7 +44,7 @@ class Backups:
         self._calls = calls
         self._organization = organization
 
-    def keep_seed(self, node_id: str, seed: str) -> SeedAnswer:
+    def store_seed(self, node_id: str, seed: str) -> SeedAnswer:
         """Store a node's encrypted seed; raise ApiError 409 if one is stored."""
         return self._calls.post(self._path(node_id, "seed"), SeedAnswer, NewSeed(seed))
 
@@ -52,7 +52,7 @@ class Backups:
         """Return the encrypted seed; raise ApiError 404 if none is stored."""
         return self._calls.get(self._path(node_id, "seed"), SeedAnswer)
 
-    def keep_macaroon(self, node_id: str, name: str, macaroon: str) -> MacaroonItem:
+    def store_macaroon(self, node_id: str, name: str, macaroon: str) -> MacaroonItem:
         """Store an encrypted macaroon; raise ApiError 409 if the name exists."""
         body = NewMacaroon(macaroon=macaroon, name=name)
         return self._calls.post(self._path(node_id, "macaroon"), MacaroonItem, body)
@@ -105,10 +105,13 @@ class Backups:
         """Return how old the backups are, and when they were last opened."""
         return self._calls.get(self._path(node_id, "proofs"), ProofsAnswer)
 
-    def keep_drill(self, node_id: str, time: str, signature: str) -> DrillAnswer:
+    def store_drill(self, node_id: str, time: str, signature: str) -> DrillAnswer:
         """Store that the backups were opened, which the node has signed."""
         body = NewDrill(time=time, signature=signature)
         return self._calls.post(self._path(node_id, "drill"), DrillAnswer, body)
+
+    # Their former names.
+    keep_seed, keep_macaroon, keep_drill = store_seed, store_macaroon, store_drill
 
     def _path(self, *words: str) -> str:
         parts = ("organizations", self._organization(), "nodes", *words)

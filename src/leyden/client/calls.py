@@ -4,6 +4,7 @@ import re
 import time
 import uuid
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -31,14 +32,23 @@ class ApiError(LeydenError):
 
     `status` is the HTTP status, or 0 if there was no response. `message` is
     the platform's own message, and `retry_after_s` the requested wait, if
-    any.
+    any. Decide by `code`; `field` is what was wrong, and `request_id` what to
+    tell the operator. They are "" where the platform says nothing.
     """
 
     def __init__(
-        self, message: str, *, status: int, retry_after_s: int | None = None
+        self,
+        message: str,
+        *,
+        status: int,
+        retry_after_s: int | None = None,
+        code: str = "",
+        field: str = "",
+        request_id: str = "",
     ) -> None:
         super().__init__(message, retry_after_s=retry_after_s)
         self.status = status
+        self.code, self.field, self.request_id = code, field, request_id
 
 
 class Calls(Struct, frozen=True, kw_only=True):
@@ -63,10 +73,14 @@ class Calls(Struct, frozen=True, kw_only=True):
         self,
         path: str,
         kind: type[Answer],
-        **query: str | int | None,
+        **query: str | int | datetime | None,
     ) -> Answer:
         """Send a GET request."""
-        parameters = {name: value for name, value in query.items() if value is not None}
+        parameters = {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in query.items()
+            if value is not None
+        }
         if parameters:
             path = f"{path}?{urlencode(parameters)}"
         return self._call("GET", path, kind, None, {}, repeatable=True)
@@ -143,11 +157,7 @@ class Calls(Struct, frozen=True, kw_only=True):
 
     def _read(self, received: Received, kind: type[Answer]) -> Answer:
         if received.status != _OK:
-            raise ApiError(
-                _message(received, self.url),
-                status=received.status,
-                retry_after_s=_wait_s(received),
-            )
+            raise _error(received, self.url)
         try:
             return msgspec.json.decode(received.body, type=kind)
         except msgspec.MsgspecError:
@@ -170,17 +180,25 @@ def _wait_s(received: Received) -> int | None:
     return int(retry_after)
 
 
-def _message(received: Received, url: str) -> str:
+def _error(received: Received, url: str) -> ApiError:
+    status = received.status
     try:
-        body: Any = msgspec.json.decode(received.body)
-        said = str(body["message"])
-    except (msgspec.MsgspecError, KeyError, TypeError):
-        return (
-            f"{url} returned {received.status}; check that this is the URL of the API"
-        )
-    if received.status in _UNKNOWN:
-        said += _other_version(received, url)
-    return said
+        body = msgspec.json.decode(received.body, type=dict[str, Any])
+        message = str(body["message"])
+    except (msgspec.MsgspecError, KeyError):
+        body = {}
+        message = f"{url} returned {status}; check that this is the URL of the API"
+    else:
+        if status in _UNKNOWN:
+            message += _other_version(received, url)
+    return ApiError(
+        message,
+        status=status,
+        retry_after_s=_wait_s(received),
+        code=received.headers.get("error-code", ""),
+        field=str(body.get("field", "")),
+        request_id=received.headers.get("request-id", ""),
+    )
 
 
 def _other_version(received: Received, url: str) -> str:

@@ -1,9 +1,10 @@
 """Channel purchases: quotes, orders, coupons and credit."""
 
 from collections.abc import Callable, Collection, Iterator
+from datetime import datetime
 from typing import Final
 
-from leyden.client.calls import Calls
+from leyden.client.calls import Calls, word
 from leyden.client.waiting import poll
 from leyden.schemas.credit import (
     BalanceAnswer,
@@ -52,6 +53,10 @@ class Flow:
         """Return an order with its current status."""
         return self._calls.post("/flow/status", OrderAnswer, OrderReference(order_id))
 
+    def get(self, order_id: str) -> OrderAnswer:
+        """Return an order with its current status."""
+        return self._calls.get(f"/flow/orders/{word(order_id)}", OrderAnswer)
+
     def wait(
         self,
         order_id: str,
@@ -79,12 +84,27 @@ class Flow:
         body = OrderReference(order_id)
         return self._calls.post_once("/flow/cancel", CancelledOrder, body, key)
 
-    def orders(self, *, at_a_time: int = 50) -> Iterator[OrderAnswer]:
-        """Yield all orders, newest first."""
+    def orders(
+        self,
+        *,
+        status: str | None = None,
+        node_id: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        at_a_time: int = 50,
+    ) -> Iterator[OrderAnswer]:
+        """Yield all orders that match, newest first."""
         cursor: str | None = None
         while True:
             page = self._calls.get(
-                "/flow/orders", OrdersAnswer, limit=at_a_time, cursor=cursor
+                "/flow/orders",
+                OrdersAnswer,
+                limit=at_a_time,
+                cursor=cursor,
+                status=status,
+                node_id=node_id,
+                created_after=created_after,
+                created_before=created_before,
             )
             yield from page.orders
             if not (cursor := page.next_cursor):

@@ -7,7 +7,7 @@ Calls go over the node's own TLS, which the platform cannot read.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from leyden.client.wire import NoResponse, Server, Wire
@@ -80,6 +80,26 @@ class Lnd:
         except NoResponse as error:
             raise NODE.away(f"does not respond: {error}") from None
         return rest.read(received.status, received.body, NODE)
+
+    def stream(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        *,
+        timeout_s: float,
+    ) -> Iterator[dict[str, Any]]:
+        """Send one request; yield lnd's updates, each within `timeout_s`."""
+        content = None if body is None else json.dumps(body).encode()
+        lines = self._wire.lines(
+            method, path, content, rest.headers(self.macaroon), timeout_s=timeout_s
+        )
+        try:
+            for status, line in lines:
+                rest.read(status, line, NODE)
+                yield rest.read_line(line, NODE)
+        except NoResponse as error:
+            raise NODE.away(f"does not respond: {error}") from None
 
     def state(self) -> str:
         """Return the wallet state: NON_EXISTING, LOCKED, ..., SERVER_ACTIVE."""

@@ -1,7 +1,9 @@
 """Node calls: creating, viewing and controlling nodes."""
 
 import base64
+import builtins
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from leyden.client.calls import ApiError, Calls, word
@@ -35,13 +37,29 @@ class Nodes:
         self._calls = calls
         self._organization = organization
 
-    def list_(self) -> list[NodeItem]:
-        """List all nodes, oldest first."""
-        return self._calls.get(self._path(), NodesAnswer).nodes
+    def list(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> builtins.list[NodeItem]:
+        """List all nodes that match, oldest first."""
+        return self._calls.get(
+            self._path(),
+            NodesAnswer,
+            status=status,
+            name=name,
+            created_after=created_after,
+            created_before=created_before,
+        ).nodes
+
+    list_ = list  # noqa: A003  its former name
 
     def find(self, name_or_id: str) -> NodeItem:
         """Return the node with this name or id; raise ApiError 404 for neither."""
-        for node in self.list_():
+        for node in self.list():
             if name_or_id in {node.node_id, node.node_name}:
                 return node
         raise ApiError("no node with this name or id", status=404)
@@ -113,7 +131,7 @@ class Nodes:
         """Delete a node."""
         return self._calls.delete(self._path(node_id), NodeItem)
 
-    def deleted(self) -> list[DeletedNode]:
+    def deleted(self) -> builtins.list[DeletedNode]:
         """List deleted nodes that can be restored, latest first."""
         return self._calls.get(self._path("deleted"), DeletedNodesAnswer).nodes
 
@@ -131,9 +149,11 @@ class Nodes:
         """Change some settings; the others stay unchanged."""
         return self._calls.post(self._path(node_id, "settings"), NodeAnswer, settings)
 
-    def replace_whitelist(self, node_id: str, whitelist: Sequence[str]) -> list[str]:
+    def replace_whitelist(
+        self, node_id: str, whitelist: Sequence[str]
+    ) -> builtins.list[str]:
         """Replace the allowed IP addresses; return them in canonical form."""
-        body = NewWhitelist(list(whitelist))
+        body = NewWhitelist([*whitelist])
         path = self._path(node_id, "whitelist")
         return self._calls.post(path, WhitelistAnswer, body).whitelist
 
@@ -149,7 +169,7 @@ class Nodes:
         """Return the node's connection details."""
         return self._calls.get(self._path(node_id, "connect"), ConnectAnswer)
 
-    def log(self, node_id: str, lines: int = 100) -> list[str]:
+    def log(self, node_id: str, lines: int = 100) -> builtins.list[str]:
         """Return the last lines of lnd's log, oldest first."""
         return self._calls.get(
             self._path(node_id, "logs"), LogAnswer, lines=lines

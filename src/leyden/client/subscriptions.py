@@ -1,5 +1,6 @@
 """Subscriptions: webhook endpoints of one organization."""
 
+import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,10 +23,11 @@ class Subscriptions:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def list_(self) -> list[SubscriptionItem]:
-        """Return all subscriptions, oldest first."""
-        found = self._calls.get(_path(), SubscriptionsAnswer)
-        return found.subscriptions
+    def list(self) -> builtins.list[SubscriptionItem]:
+        """List all subscriptions, oldest first."""
+        return self._calls.get(_path(), SubscriptionsAnswer).subscriptions
+
+    list_ = list  # noqa: A003  its former name
 
     def create(
         self,
@@ -42,7 +44,7 @@ class Subscriptions:
         """
         body = {
             "url": url,
-            "types": list(types),
+            "types": [*types],
             "description": description,
             "format": format_,
         }
@@ -52,9 +54,11 @@ class Subscriptions:
         """Return a subscription."""
         return self._calls.get(_path(subscription_id), SubscriptionItem)
 
-    def change(self, subscription_id: str, **changes: Any) -> SubscriptionItem:
+    def update(self, subscription_id: str, **changes: Any) -> SubscriptionItem:
         """Change `url`, `types`, `description`, or whether it is `paused`."""
         return self._calls.post(_path(subscription_id), SubscriptionItem, changes)
+
+    change = update  # its former name
 
     def delete(self, subscription_id: str) -> None:
         """Delete a subscription."""

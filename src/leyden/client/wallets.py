@@ -9,6 +9,8 @@ from typing import Any, Final
 from leyden.client.lnd import Lnd
 from leyden.lnd.rest import WALLET_S
 
+# The root key of what commands bake for themselves ("LEYD"): revoking it ends them all.
+COMMANDS_ROOT_KEY: Final = 0x4C455944
 _ACCOUNT: Final = re.compile(r"m/(\d+)'/(\d+)'/(\d+)'")
 
 
@@ -114,7 +116,8 @@ def bake(
         entity, _, action = each.partition(":")
         allowed.append({"entity": entity, "action": action})
     if root_key_id is None:
-        root_key_id = max(map(int, root_keys(lnd)), default=0) + 1
+        used = {int(each) for each in root_keys(lnd)} - {COMMANDS_ROOT_KEY}
+        root_key_id = max(used, default=0) + 1
     wish = {"permissions": allowed, "root_key_id": str(root_key_id)}
     return str(lnd.post("/v1/macaroon", wish)["macaroon"])
 

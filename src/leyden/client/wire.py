@@ -9,7 +9,7 @@ import http.client
 import select
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, Self
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from leyden.values import Struct, hiding
 
 NOT_TRUSTED: Final = "its certificate is not trusted"
 _LARGEST_ANSWER: Final = 64 << 20
+_AT_ONCE: Final = 64 << 10
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -131,6 +132,45 @@ class Wire:
             raise NoResponse(_why(error), sent=sent) from error
         headers = {name.lower(): value for name, value in answer.getheaders()}
         return Received(answer.status, headers, content)
+
+    def lines(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        timeout_s: float,
+    ) -> Iterator[tuple[int, bytes]]:
+        """Send one request; yield the status with each line of the response.
+
+        Raise NoResponse if the next line takes longer than `timeout_s`. The connection
+        is closed at the end, for the rest of the response may not have been read.
+        """
+        self._http.close()
+        sent = False
+        try:
+            self._http.connect()
+            self._http.sock.settimeout(timeout_s)
+            sent = True
+            self._http.request(
+                method, f"{self._server.path}{path}", body, dict(headers)
+            )
+            left = b""
+            with self._http.getresponse() as answer:
+                # Unlike readline, read1 tells a cut response from a whole one.
+                while content := answer.read1(_AT_ONCE):
+                    *lines, left = (left + content).split(b"\n")
+                    for line in lines:
+                        yield answer.status, line
+                if answer.length:
+                    raise NoResponse("the response is incomplete", sent=True)
+                if left:
+                    yield answer.status, left
+        except (OSError, http.client.HTTPException) as error:
+            raise NoResponse(_why(error), sent=sent) from error
+        finally:
+            self._http.close()
 
 
 class _Connection(http.client.HTTPConnection):

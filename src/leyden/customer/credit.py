@@ -1,4 +1,4 @@
-"""Commands for coupons, credit and the ledger."""
+"""`leyden credit`: your credit, its transactions, and coupons."""
 
 import csv
 import sys
@@ -8,6 +8,7 @@ from itertools import islice
 import click
 import msgspec
 
+from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import as_json, print_json, print_one, print_rows
 from leyden.customer.session import ApiSession, with_session
 from leyden.schemas.credit import LedgerEntry
@@ -16,14 +17,19 @@ from leyden.schemas.credit import LedgerEntry
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
-@click.command()
+@click.group(cls=LazyGroup)
+def credit() -> None:
+    """Show your credit and its transactions, and redeem coupons."""
+
+
+@credit.command()
 @as_json
 @with_session
 def coupons(session: ApiSession, *, as_json: bool) -> None:
     """List your organization's coupons, used and unused.
 
     \b
-    leyden flow coupons
+    leyden credit coupons
     """
     found = session.client.flow.coupons()
     if as_json:
@@ -38,7 +44,7 @@ def coupons(session: ApiSession, *, as_json: bool) -> None:
     )
 
 
-@click.command()
+@credit.command()
 @click.argument("coupon")
 @as_json
 @with_session
@@ -46,7 +52,7 @@ def redeem(session: ApiSession, coupon: str, *, as_json: bool) -> None:
     """Redeem a coupon for credit.
 
     \b
-    leyden flow redeem COUPON
+    leyden credit redeem COUPON
     """
     done = session.client.flow.redeem(coupon)
     if as_json:
@@ -55,37 +61,36 @@ def redeem(session: ApiSession, coupon: str, *, as_json: bool) -> None:
         print(f"{done.coupon_amount:,} sat; your credit is now {done.credit:,} sat")
 
 
-@click.command()
+@credit.command()
 @as_json
 @with_session
-def balance(session: ApiSession, *, as_json: bool) -> None:
+def show(session: ApiSession, *, as_json: bool) -> None:
     """Print your credit and your balance, which is credit minus the amount owed.
 
     \b
-    leyden flow balance
+    leyden credit show
     """
     found = session.client.flow.balance()
     print_one(found, as_json=as_json)
 
 
-@click.command()
+@credit.command("list")
 @click.option(
     "-n",
-    "--most",
-    "limit",
+    "--limit",
     type=click.IntRange(1, 10_000_000),
     help="Maximum number to list. Default: all.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @as_json
 @with_session
-def ledger(
+def list_(
     session: ApiSession, *, limit: int | None, as_csv: bool, as_json: bool
 ) -> None:
     """List ledger entries, newest first.
 
     \b
-    leyden flow ledger --csv > ledger.csv
+    leyden credit list --csv > ledger.csv
     """
     entries = islice(session.client.flow.ledger(), limit)
     if as_csv:

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from leyden.base.cli import exit_codes
+from leyden.base.cli.confirmation import confirm, on_terminal, yes_option
 from leyden.base.cli.output import as_json, print_list, print_one
 from leyden.customer.completion import node_argument
 from leyden.customer.node_waiting import (
@@ -84,6 +85,7 @@ def restart(
     "--version",
     help="lnd version, from `leyden nodes versions`. Default: the newest.",
 )
+@yes_option
 @wait_option
 @within_option
 @as_json
@@ -93,6 +95,7 @@ def update(
     node: str,
     *,
     version: str | None,
+    yes: bool,
     wait: bool,
     within_s: int,
     as_json: bool,
@@ -104,7 +107,13 @@ def update(
     \b
     leyden nodes update pier --wait
     """
-    node_id = session.node(node).node_id
+    found = session.node(node)
+    node_id = found.node_id
+    confirm(
+        f"Update {found.node_name} to {version or 'the newest lnd'}? You can't go back "
+        "to an older version, and must unlock the wallet afterwards.",
+        yes=yes,
+    )
     updated = session.client.nodes.update(node_id, version)
     if wait:
         until(session, node_id, UP, within_s)
@@ -124,6 +133,7 @@ def delete(session: ApiSession, node: str, *, yes: bool, as_json: bool) -> None:
     """
     found = session.node(node)
     if not yes:
+        on_terminal(f"Delete {found.node_name}?")
         typed = click.prompt("Type the name of the node to delete it", err=True)
         if typed != found.node_name:
             raise SetupError("wrong name; nothing was deleted")
@@ -134,15 +144,8 @@ def delete(session: ApiSession, node: str, *, yes: bool, as_json: bool) -> None:
         print(f"to undo this: leyden nodes restore {found.node_id}")
 
 
-@click.command()
-@as_json
-@with_session
-def deleted(session: ApiSession, *, as_json: bool) -> None:
-    """List deleted nodes that can be restored, latest first.
-
-    \b
-    leyden nodes deleted
-    """
+def print_deleted(session: ApiSession, *, as_json: bool) -> None:
+    """Print deleted nodes that can be restored, latest first."""
     print_list(
         "nodes",
         map(msgspec.structs.asdict, session.client.nodes.deleted()),
@@ -171,7 +174,7 @@ def restore(session: ApiSession, node: str, *, name: str | None, as_json: bool) 
     )
     if (node_id := next(ids, None)) is None:
         raise exit_codes.Refusal(
-            f"no deleted node {node!r}; see `leyden nodes deleted`",
+            f"no deleted node {node!r}; see `leyden nodes list --deleted`",
             status=_NOT_FOUND,
         )
     restored = session.client.nodes.restore(node_id, name)

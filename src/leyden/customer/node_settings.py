@@ -30,11 +30,11 @@ def setting_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _option(setting: Setting) -> Callable[..., Any]:
-    name, sentence = setting.name, f"{setting.label}. {setting.help}"
+    name, sentence = setting.name, setting.help
     if setting.kind is SettingKind.SWITCH:
         return click.option(f"--{name}/--no-{name}", default=None, help=sentence)
     if setting.is_secret:  # never among the words of a command, which others can see
-        sentence = f"{setting.label}, from a file. {setting.help}"
+        sentence = f"From a file. {setting.help}"
         return click.option(setting.option, name, type=click.File(), help=sentence)
     return click.option(setting.option or f"--{name}", name, help=sentence)
 
@@ -78,14 +78,14 @@ def first_whitelist(
     The whitelist is required, except for a platform on this machine.
     """
     if addresses and nobody:
-        raise SetupError("--whitelist, --nobody: use only one of these options")
+        raise SetupError("--whitelist, --allow-none: use only one of these options")
     if addresses or nobody:
         return list(addresses)
     if is_here:
         return ["127.0.0.1"]
     raise SetupError(
         "--whitelist: list the IP addresses that can reach the node, such as this "
-        "machine's public address, or use --nobody for now"
+        "machine's public address, or use --allow-none for now"
     )
 
 
@@ -128,7 +128,10 @@ def settings(session: ApiSession, node: str, *, as_json: bool, **options: Any) -
 @click.option("--add", is_flag=True, help="Add ADDRESSES to the list.")
 @click.option("--remove", is_flag=True, help="Remove ADDRESSES from the list.")
 @click.option(
-    "--nobody", is_flag=True, help="Empty the list: nobody can reach the node."
+    "--allow-none",
+    "nobody",
+    is_flag=True,
+    help="Empty the list: nobody can reach the node.",
 )
 @as_json
 @with_session
@@ -152,7 +155,7 @@ def whitelist(
     leyden nodes whitelist pier --add 203.0.113.7 2001:db8::/32
     """
     if (add, remove, nobody).count(True) > 1 or (nobody and addresses):
-        raise SetupError("--add, --remove, --nobody: use only one of these options")
+        raise SetupError("--add, --remove, --allow-none: use only one of these options")
     if (add or remove) and not addresses:
         raise SetupError("ADDRESSES: list the IP addresses to add or remove")
     node_id = session.node(node).node_id

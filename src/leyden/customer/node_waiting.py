@@ -15,7 +15,7 @@ wait_option = click.option(
     "--wait", is_flag=True, help="Wait until it is done, and print progress."
 )
 within_option = click.option(
-    "--within",
+    "--timeout",
     "within_s",
     type=click.IntRange(1, 86_400),
     default=300,

@@ -33,7 +33,7 @@ def nodes() -> None:
 for each in (
     *(node_commands.start, node_commands.stop, node_commands.restart),
     *(node_commands.update, node_commands.delete),
-    *(node_commands.deleted, node_commands.restore),
+    node_commands.restore,
     *(node_settings.settings, node_settings.whitelist),
     *(node_views.connect, node_views.logs, node_views.metrics, node_views.cert),
     *(node_views.versions, webhook),
@@ -42,14 +42,21 @@ for each in (
 
 
 @nodes.command("list")
+@click.option(
+    "--deleted", is_flag=True, help="List deleted nodes that can be restored."
+)
 @as_json
 @with_session
-def list_(session: ApiSession, *, as_json: bool) -> None:
+def list_(session: ApiSession, *, deleted: bool, as_json: bool) -> None:
     """List all nodes, oldest first.
 
     \b
     leyden nodes list
+    leyden nodes list --deleted
     """
+    if deleted:
+        node_commands.print_deleted(session, as_json=as_json)
+        return
     found = session.client.nodes.list_()
     if as_json:
         print_json({"nodes": found})
@@ -100,7 +107,9 @@ def list_(session: ApiSession, *, as_json: bool) -> None:
     metavar="ADDRESS",
     help="Allowed IP address or CIDR block; repeatable.",
 )
-@click.option("--nobody", is_flag=True, help="Allow no IP address for now.")
+@click.option(
+    "--allow-none", "nobody", is_flag=True, help="Allow no IP address for now."
+)
 @click.option(
     "--idempotency-key", help="Idempotency key: the same key creates one node only."
 )

@@ -20,12 +20,12 @@ _WAY = (UNPAID, "creating", "created", "submitted", "filled")
 _ENDED = ("expired", "failed", "cancelled", "filled")
 NEXT = {
     "waiting_payment": (
-        "pay the invoice or the address, then: leyden flow status {id} --wait created"
+        "pay the invoice or the address, then: leyden channels show {id} --wait created"
     ),
     "creating": "the order is paid; we are creating the ticket",
     "created": (
-        "open the channel to your hosted node: leyden claim {id}; or register the "
-        "ticket with your own poold: pool sidecar register {ticket}"
+        "open the channel to your hosted node: leyden channels use-ticket {id}; or "
+        "register the ticket with your own poold: pool sidecar register {ticket}"
     ),
     "submitted": "waiting for a seller in the auction, which takes minutes to hours",
     "filled": "the auction found a seller; the channel is opening",
@@ -34,7 +34,7 @@ NEXT = {
         "we could not create a ticket; a held Lightning payment was returned, and "
         "everything else you paid is credit"
     ),
-    "cancelled": "the order was cancelled; see `leyden flow balance`",
+    "cancelled": "the order was cancelled; see `leyden credit show`",
 }
 _NEXT_DIRECT = {
     "creating": "the order is paid; the channel is opening",
@@ -44,7 +44,7 @@ _NEXT_DIRECT = {
     ),
     "filled": (
         "the channel is published, and usable after some confirmations; to renew it "
-        "before its lease ends: leyden flow order {capacity} --for {node}"
+        "before its lease ends: leyden channels order {capacity} --for {node}"
     ),
     "failed": (
         "the channel could not be opened; a held Lightning payment was returned, and "

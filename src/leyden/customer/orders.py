@@ -1,12 +1,13 @@
-"""`leyden flow`: channel quotes, orders and credit."""
+"""`leyden channels`: channel quotes and orders."""
 
 import contextlib
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from leyden.base.cli.groups import LazyGroup
+from leyden.base.cli.confirmation import confirm, yes_option
+from leyden.base.cli.groups import LazyCommand, LazyGroup
 from leyden.base.cli.output import (
     as_json,
     limit_option,
@@ -15,7 +16,7 @@ from leyden.base.cli.output import (
     print_rows,
 )
 from leyden.base.rules.units import weeks
-from leyden.customer import channel_acceptor, credit
+from leyden.customer import channel_acceptor
 from leyden.customer.channel_options import channel_options, wish_of
 from leyden.customer.order_output import (
     NEXT,
@@ -29,8 +30,8 @@ from leyden.customer.session import ApiSession, with_session
 from leyden.schemas.credit import BalanceAnswer
 from leyden.schemas.flow import OrderAnswer, QuoteAnswer
 
-_within = click.option(
-    "--within",
+_timeout = click.option(
+    "--timeout",
     "within_s",
     type=click.IntRange(1, 86_400),
     default=3_600,
@@ -39,9 +40,18 @@ _within = click.option(
 )
 
 
-@click.group(cls=LazyGroup)
-def flow() -> None:
-    """Buy inbound channels, and manage orders and credit.
+_OF_AN_ORDER: Final = {"zero_conf", "password_file", "macaroon_file"}
+# Its body runs poold, with packages that only Linux has.
+_USE_TICKET = LazyCommand(
+    "leyden.customer.claim",
+    "Use a paid order's ticket to open a channel to your hosted node.",
+    attribute="use_ticket",
+)
+
+
+@click.group(cls=LazyGroup, lazy={"use-ticket": _USE_TICKET})
+def channels() -> None:
+    """Buy inbound channels, and manage their orders.
 
     Order a channel, pay over Lightning or on-chain, and get a ticket: the channel goes
     to the node whose poold registers the ticket. An order with --for NODE needs no
@@ -49,11 +59,7 @@ def flow() -> None:
     """
 
 
-for each in (credit.coupons, credit.redeem, credit.balance, credit.ledger):
-    flow.add_command(each)
-
-
-@flow.command()
+@channels.command()
 @channel_options
 @as_json
 @with_session
@@ -61,7 +67,7 @@ def quote(session: ApiSession, capacity: int, *, as_json: bool, **options: Any) 
     """Quote a channel of CAPACITY satoshis; the price is valid for ten minutes.
 
     \b
-    leyden flow quote 2000000 --lease 4032
+    leyden channels quote 2000000 --lease 4032
     """
     wish, _ = wish_of(session, capacity, options)
     found = session.client.flow.quote(capacity, **wish)
@@ -71,12 +77,18 @@ def quote(session: ApiSession, capacity: int, *, as_json: bool, **options: Any) 
         print_fields(_priced(found))
 
 
-@flow.command()
+# Its node is asked for its public key only where the platform doesn't know it.
+for each in quote.params:
+    if isinstance(each, click.Option) and each.name in _OF_AN_ORDER:
+        each.hidden = True
+
+
+@channels.command()
 @channel_options
 @click.option(
     "--wait", is_flag=True, help="Wait until the order is paid and its ticket is ready."
 )
-@_within
+@_timeout
 @click.option("--qr", is_flag=True, help="Show the invoice as a QR code.")
 @click.option(
     "--idempotency-key", help="Idempotency key: the same key creates one order only."
@@ -101,8 +113,8 @@ def order(
     is published.
 
     \b
-    leyden flow order 2000000 --wait
-    leyden flow order 1000000 --for "harbour light" --wait
+    leyden channels order 2000000 --wait
+    leyden channels order 1000000 --for "harbour light" --wait
     """
     wish, to = wish_of(session, capacity, options)
     mine = to if "zero_conf" in wish and to is not None and to.node else None
@@ -121,15 +133,15 @@ def order(
             tell(made, as_json=as_json)
 
 
-@flow.command()
+@channels.command("list")
 @limit_option(50, 1_000_000)
 @as_json
 @with_session
-def orders(session: ApiSession, *, limit: int, as_json: bool) -> None:
+def list_(session: ApiSession, *, limit: int, as_json: bool) -> None:
     """List orders, newest first.
 
     \b
-    leyden flow orders -n 500
+    leyden channels list --limit 500
     """
     found = list(islice(session.client.flow.orders(), limit))
     if as_json:
@@ -147,12 +159,12 @@ def orders(session: ApiSession, *, limit: int, as_json: bool) -> None:
             }
             for each in found
         ),
-        empty="no orders yet; get a price: leyden flow quote 2000000",
+        empty="no orders yet; get a price: leyden channels quote 2000000",
         spare=("due", "created"),
     )
 
 
-@flow.command()
+@channels.command()
 @click.argument("order_id")
 @click.option(
     "--wait",
@@ -162,10 +174,10 @@ def orders(session: ApiSession, *, limit: int, as_json: bool) -> None:
     metavar="STATUS",
     help="Status to wait for; repeatable.",
 )
-@_within
+@_timeout
 @as_json
 @with_session
-def status(
+def show(
     session: ApiSession,
     order_id: str,
     *,
@@ -178,7 +190,7 @@ def status(
     With --wait, exit 5 if the order ends in another status.
 
     \b
-    leyden flow status ORDER --wait filled
+    leyden channels show ORDER --wait filled
     """
     if wanted:
         wait_for(session, order_id, wanted, within_s, as_json=as_json)
@@ -186,26 +198,22 @@ def status(
         tell(session.client.flow.status(order_id), as_json=as_json)
 
 
-@flow.command()
+@channels.command()
 @click.argument("order_id")
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@yes_option
 @as_json
 @with_session
 def cancel(session: ApiSession, order_id: str, *, yes: bool, as_json: bool) -> None:
     """Cancel an order; what you paid becomes credit.
 
     \b
-    leyden flow cancel ORDER
-    leyden flow cancel ORDER --yes
+    leyden channels cancel ORDER
+    leyden channels cancel ORDER --yes
     """
     if not yes:
         found = session.client.flow.status(order_id)
         back = _given_back(found, session.client.flow.balance())
-        click.confirm(
-            f"Cancel this order (status: {found.status})? {back}",
-            abort=True,
-            err=True,
-        )
+        confirm(f"Cancel this order (status: {found.status})? {back}", yes=yes)
     given_up = session.client.flow.cancel(order_id)
     if as_json:
         print_json(given_up)

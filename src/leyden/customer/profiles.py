@@ -4,18 +4,21 @@
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import click
 import msgspec
 
 from leyden.base.cli import exit_codes
+from leyden.base.cli.confirmation import confirm, on_terminal, yes_option
 from leyden.base.cli.groups import LazyGroup
-from leyden.base.cli.output import as_json, print_json, print_rows
+from leyden.base.cli.output import as_json, print_done, print_json, print_rows
 from leyden.base.cli.secrets import prompted
 from leyden.base.files import unreadable, write_private
-from leyden.client import ApiError, Client
+from leyden.client import ApiError, Client, Key
 from leyden.client.wire import Server, address
 from leyden.errors import SetupError
 
@@ -91,41 +94,83 @@ def profile() -> None:
     """
 
 
+def _place_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say where a platform is, and with which key."""
+    for option in (
+        click.option(
+            "--gateway", default="", help="HOST:PORT of the gateway to nodes."
+        ),
+        click.option(
+            "--connect",
+            default="",
+            help="HOST:PORT of the API, if it differs from URL.",
+        ),
+        click.option(
+            "--ca-file",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help=(
+                "The platform's root certificate, as PEM: nodes must present "
+                "certificates that it signed."
+            ),
+        ),
+        click.option(
+            "--key-file",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="File with the API key. Default: LEYDEN_KEY, or a prompt.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @profile.command()
 @click.argument("name")
 @click.option(
     "--url", required=True, help=("URL of the API, like https://api.example.org.")
 )
-@click.option(
-    "--key-file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File with the API key. Default: LEYDEN_KEY, or a prompt.",
-)
-@click.option(
-    "--ca-file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help=(
-        "The platform's root certificate, as PEM: nodes must present certificates that "
-        "it signed."
-    ),
-)
-@click.option(
-    "--connect", default="", help=("HOST:PORT of the API, if it differs from --url.")
-)
-@click.option("--gateway", default="", help="HOST:PORT of the gateway to nodes.")
-def add(
-    name: str,
-    url: str,
-    key_file: Path | None,
-    ca_file: Path | None,
-    connect: str,
-    gateway: str,
-) -> None:
+@_place_options
+@as_json
+def add(name: str, url: str, *, as_json: bool, **place: Any) -> None:
     """Add or change the profile NAME, after testing its key.
 
     \b
     leyden profile add work --url https://api.example.org --key-file key
     """
+    _print_added(name, *_tested(name, url, **place), as_json=as_json)
+
+
+@click.command()
+@click.argument("url", required=False)
+@click.option("--name", help="Name of the profile. Default: the host of URL.")
+@_place_options
+@as_json
+def login(url: str | None, name: str | None, *, as_json: bool, **place: Any) -> None:
+    """Store a platform's URL and your API key, and use them from now on.
+
+    Asks for what you leave out, and tests the key. You create keys in the dashboard.
+
+    \b
+    leyden login https://api.example.org
+    leyden login https://api.example.org --name work --key-file key
+    """
+    if url is None:
+        on_terminal("URL: name the platform.")
+        url = click.prompt("URL of the platform", err=True)
+    name = name or urlsplit(url).hostname or "default"
+    made, own_key = _tested(name, url, **place)
+    _print_added(name, made, own_key, current=name, as_json=as_json)
+
+
+def _tested(
+    name: str,
+    url: str,
+    *,
+    key_file: Path | None,
+    ca_file: Path | None,
+    connect: str,
+    gateway: str,
+) -> tuple[Profile, Key]:
+    """Return a profile, and what its key is, from the platform."""
     try:
         Server.at(url, connect=connect)
         if gateway:
@@ -136,7 +181,11 @@ def add(
             own_key = client.key()
     except ApiError as error:
         refused = error.status == _UNAUTHORIZED
-        said = f"{url} rejected this key" if refused else error.message
+        said = (
+            f"{url} rejected this key; create one in its dashboard, {url}/app/keys"
+            if refused
+            else error.message
+        )
         raise exit_codes.Refusal(f"{name}: {said}", status=error.status) from None
     except (ValueError, OSError) as error:
         raise SetupError(f"{name}: {error}") from None
@@ -148,18 +197,36 @@ def add(
         connect=connect,
         gateway=gateway,
     )
-    profiles = load()
+    return made, own_key
+
+
+def _print_added(
+    name: str, made: Profile, own_key: Key, *, current: str = "", as_json: bool
+) -> None:
+    """Store a profile, and print whose it is."""
+    existing = load()
     _save(
         Profiles(
-            current=profiles.current or name, profiles={**profiles.profiles, name: made}
+            current=current or existing.current or name,
+            profiles={**existing.profiles, name: made},
         )
     )
-    print(f"{name}: {own_key.organization_name}, key {own_key.key_name!r}")
+    print_done(
+        {
+            "profile": name,
+            "organization_id": own_key.organization_id,
+            "organization_name": own_key.organization_name,
+            "key_name": own_key.key_name,
+        },
+        f"{name}: {own_key.organization_name}, key {own_key.key_name!r}",
+        as_json=as_json,
+    )
 
 
 @profile.command()
 @click.argument("name")
-def use(name: str) -> None:
+@as_json
+def use(name: str, *, as_json: bool) -> None:
     """Set NAME as the default profile.
 
     \b
@@ -167,7 +234,7 @@ def use(name: str) -> None:
     """
     find(name)
     _save(Profiles(current=name, profiles=load().profiles))
-    print(f"{name} is now the default profile")
+    print_done({"current": name}, f"{name} is now the default profile", as_json=as_json)
 
 
 @profile.command("list")
@@ -196,15 +263,22 @@ def list_(*, as_json: bool) -> None:
 
 @profile.command()
 @click.argument("name")
-def remove(name: str) -> None:
+@yes_option
+@as_json
+def remove(name: str, *, yes: bool, as_json: bool) -> None:
     """Remove the profile NAME and its stored key; the key stays valid.
 
     \b
     leyden profile remove work
     """
     find(name)
+    confirm(f"Remove the profile {name} and its stored key?", yes=yes)
     profiles = load()
     left = {each: one for each, one in profiles.profiles.items() if each != name}
     current = profiles.current if profiles.current in left else ""
     _save(Profiles(current=current, profiles=left))
-    print(f"{name} is removed; its key stays valid until you revoke it")
+    print_done(
+        {"removed": name},
+        f"{name} is removed; its key stays valid until you revoke it",
+        as_json=as_json,
+    )

@@ -22,22 +22,22 @@ from leyden.values import Struct
 
 _NOT_FOUND = 404
 _HOW = (
-    "set LEYDEN_URL and LEYDEN_KEY, or see `leyden profile add --help`; "
-    "for a private chain of your own: leyden up"
+    "run `leyden login`, or set LEYDEN_URL and LEYDEN_KEY; for a private chain of your "
+    "own: leyden up"
 )
 
 # What is asked for by an id or a name, by the ending of the command that asks.
 _WHERE = {
-    "flow status": "order not found; see `leyden flow orders`",
-    "flow cancel": "order not found; see `leyden flow orders`",
-    "leyden claim": "order not found; see `leyden flow orders`",
-    "flow redeem": "coupon not found, or already redeemed; check the coupon code",
+    "channels show": "order not found; see `leyden channels list`",
+    "channels cancel": "order not found; see `leyden channels list`",
+    "channels use-ticket": "order not found; see `leyden channels list`",
+    "credit redeem": "coupon not found, or already redeemed; check the coupon code",
     "webhook redeliver": (
         "delivery not found; see `leyden nodes webhook deliveries NODE`"
     ),
     "wallet seed": "no seed is stored for this node; create its wallet with "
     "`leyden wallet init NODE`",
-    "wallet macaroon": "no macaroon of this name is stored for this node; "
+    "wallet show-macaroon": "no macaroon of this name is stored for this node; "
     "see `leyden wallet macaroons NODE`",
     "wallet backup": "this node has no channel backup yet",
 }
@@ -143,10 +143,11 @@ def opened(name: str) -> Iterator[ApiSession]:
             yield ApiSession(client=client, profile=profile)
         except ApiError as error:
             raise exit_codes.Refusal(
-                _with_next_step(error, profile), status=error.status
+                with_next_step(error, profile), status=error.status
             ) from None
         except TimeoutError as error:
-            raise exit_codes.TookTooLong(str(error)) from None
+            message = f"{error}; it continues: to wait longer, use --timeout"
+            raise exit_codes.TookTooLong(message) from None
 
 
 def with_session(command: Callable[..., None]) -> Callable[..., None]:
@@ -168,7 +169,8 @@ def _not_found() -> str:
     return _WHERE.get(where, "not found; check the name or id")
 
 
-def _with_next_step(error: ApiError, profile: Profile) -> str:
+def with_next_step(error: ApiError, profile: Profile) -> str:
+    """Return the platform's message, and what to do."""
     match error.status:
         case 404 if error.message == "not found":
             return _not_found()
@@ -179,12 +181,12 @@ def _with_next_step(error: ApiError, profile: Profile) -> str:
         case 401:
             return (
                 f"{profile.url} rejected this key: it may be revoked or expired; "
-                "create a new key, and see `leyden profile add --help`"
+                "create a new key in the dashboard, and run `leyden login`"
             )
         case 403:
             return f"{error.message.rstrip('.')}; create a key with that scope"
         case 429 | 503 if error.retry_after_s:
-            return f"{error.message} (retry after {error.retry_after_s} s)"
+            return f"{error.message}; try again in {error.retry_after_s} s"
         case _:
             return error.message
 

@@ -1,4 +1,4 @@
-"""`leyden subscriptions`: webhook endpoints that get your organization's events."""
+"""`leyden webhooks`: webhook endpoints that get your organization's events."""
 
 from itertools import islice
 from typing import Any
@@ -6,11 +6,13 @@ from typing import Any
 import click
 import msgspec
 
+from leyden.base.cli.confirmation import confirm, yes_option
 from leyden.base.cli.formats import format_option
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import (
     as_json,
     limit_option,
+    print_done,
     print_json,
     print_list,
     print_one,
@@ -28,29 +30,29 @@ _type = click.option(
 
 
 @click.group(cls=LazyGroup)
-def subscriptions() -> None:
+def webhooks() -> None:
     """Send your organization's events to webhook endpoints."""
 
 
-@subscriptions.command(name="list")
+@webhooks.command(name="list")
 @as_json
 @with_session
 def list_(session: ApiSession, *, as_json: bool) -> None:
-    """List subscriptions.
+    """List webhook endpoints.
 
     \b
-    leyden subscriptions list
+    leyden webhooks list
     """
     print_list(
         "subscriptions",
         map(msgspec.structs.asdict, session.client.subscriptions.list_()),
         as_json=as_json,
-        empty="no subscriptions yet",
+        empty="no webhook endpoints yet; see: leyden webhooks create --help",
         spare=("created", "description", "failing_since"),
     )
 
 
-@subscriptions.command()
+@webhooks.command()
 @click.argument("url")
 @_type
 @click.option("--description", default="", help="What the endpoint is for.")
@@ -72,8 +74,8 @@ def create(
     readable sentences, without a secret.
 
     \b
-    leyden subscriptions create https://example.org/events --type 'order.*'
-    leyden subscriptions create https://ntfy.sh/my-topic --format ntfy
+    leyden webhooks create https://example.org/events --type 'order.*'
+    leyden webhooks create https://ntfy.sh/my-topic --format ntfy
     """
     made = session.client.subscriptions.create(
         url, types or ("*",), description=description, format_=format_
@@ -81,20 +83,20 @@ def create(
     print_one(made, as_json=as_json)
 
 
-@subscriptions.command()
+@webhooks.command()
 @_subscription
 @as_json
 @with_session
 def show(session: ApiSession, subscription_id: str, *, as_json: bool) -> None:
-    """Print a subscription.
+    """Print a webhook endpoint.
 
     \b
-    leyden subscriptions show ID
+    leyden webhooks show ID
     """
     print_one(session.client.subscriptions.get(subscription_id), as_json=as_json)
 
 
-@subscriptions.command()
+@webhooks.command()
 @_subscription
 @click.option("--url", help="The URL to send events to.")
 @_type
@@ -106,7 +108,7 @@ def show(session: ApiSession, subscription_id: str, *, as_json: bool) -> None:
 )
 @as_json
 @with_session
-def change(
+def update(
     session: ApiSession,
     subscription_id: str,
     url: str | None,
@@ -116,11 +118,11 @@ def change(
     pause: bool | None,
     as_json: bool,
 ) -> None:
-    """Change a subscription, pause it, or resume it.
+    """Change a webhook endpoint, pause it, or resume it.
 
     \b
-    leyden subscriptions change ID --type 'order.*' --type node.failed
-    leyden subscriptions change ID --resume
+    leyden webhooks update ID --type 'order.*' --type node.failed
+    leyden webhooks update ID --resume
     """
     given: dict[str, Any] = {
         "url": url,
@@ -133,20 +135,28 @@ def change(
     print_one(changed, as_json=as_json)
 
 
-@subscriptions.command()
+@webhooks.command()
 @_subscription
+@yes_option
+@as_json
 @with_session
-def delete(session: ApiSession, subscription_id: str) -> None:
-    """Delete a subscription and its delivery history.
+def delete(
+    session: ApiSession, subscription_id: str, *, yes: bool, as_json: bool
+) -> None:
+    """Delete a webhook endpoint and its delivery history.
 
     \b
-    leyden subscriptions delete ID
+    leyden webhooks delete ID
+    leyden webhooks delete ID --yes
     """
+    if not yes:
+        url = session.client.subscriptions.get(subscription_id).url
+        confirm(f"Delete the endpoint {url} and its delivery history?", yes=yes)
     session.client.subscriptions.delete(subscription_id)
-    print("deleted")
+    print_done({"id": subscription_id, "deleted": True}, "deleted", as_json=as_json)
 
 
-@subscriptions.command()
+@webhooks.command()
 @_subscription
 @click.option("--type", "type_", default="", help="Type of the test event.")
 @as_json
@@ -157,14 +167,14 @@ def test(
     """Send a test event now, and print the response.
 
     \b
-    leyden subscriptions test ID --type order.paid
+    leyden webhooks test ID --type order.paid
     """
     print_delivery(
         session.client.subscriptions.test(subscription_id, type_=type_), as_json=as_json
     )
 
 
-@subscriptions.command()
+@webhooks.command()
 @_subscription
 @limit_option(20, 10_000)
 @as_json
@@ -172,10 +182,10 @@ def test(
 def deliveries(
     session: ApiSession, subscription_id: str, *, limit: int, as_json: bool
 ) -> None:
-    """List a subscription's deliveries, newest first.
+    """List a webhook endpoint's deliveries, newest first.
 
     \b
-    leyden subscriptions deliveries ID -n 50
+    leyden webhooks deliveries ID --limit 50
     """
     found = list(
         islice(session.client.subscriptions.deliveries(subscription_id), limit)
@@ -186,7 +196,7 @@ def deliveries(
     print_deliveries(found)
 
 
-@subscriptions.command()
+@webhooks.command()
 @_subscription
 @click.argument("delivery_id")
 @as_json
@@ -197,13 +207,13 @@ def redeliver(
     """Redeliver an event now, with the same id.
 
     \b
-    leyden subscriptions redeliver ID DELIVERY_ID
+    leyden webhooks redeliver ID DELIVERY_ID
     """
     again = session.client.subscriptions.redeliver(subscription_id, delivery_id)
     print_delivery(again, as_json=as_json)
 
 
-@subscriptions.command()
+@webhooks.command()
 @_subscription
 @click.option(
     "--after",
@@ -218,13 +228,13 @@ def resend(
     """Resend all events after an event, in order and with the same ids.
 
     \b
-    leyden subscriptions resend ID --after EVENT_ID
+    leyden webhooks resend ID --after EVENT_ID
     """
     moved = session.client.subscriptions.resend(subscription_id, after)
     print_one(moved, as_json=as_json)
 
 
-@subscriptions.command()
+@webhooks.command()
 @_subscription
 @as_json
 @with_session
@@ -232,7 +242,7 @@ def rotate(session: ApiSession, subscription_id: str, *, as_json: bool) -> None:
     """Create a new secret; the old one also signs for one more day.
 
     \b
-    leyden subscriptions rotate ID
+    leyden webhooks rotate ID
     """
     made = session.client.subscriptions.rotate_secret(subscription_id)
     print_one(made, as_json=as_json)

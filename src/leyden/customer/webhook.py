@@ -98,7 +98,7 @@ def deliveries(session: ApiSession, node: str, *, limit: int, as_json: bool) -> 
     """List deliveries, newest first.
 
     \b
-    leyden nodes webhook deliveries pier -n 50
+    leyden nodes webhook deliveries pier --limit 50
     """
     node_id = session.node(node).node_id
     page = session.client.webhooks.page(node_id, limit=1)

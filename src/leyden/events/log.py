@@ -1,7 +1,7 @@
 """Reading an organization's event log by cursor, and pruning it."""
 
-from collections.abc import Collection
-from datetime import timedelta
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -17,7 +17,7 @@ from leyden.events.rules import cursors
 from leyden.events.rules.cursors import Cursor
 from leyden.events.rules.events import StoredEvent
 from leyden.schemas.events import LoggedEvent, facts
-from leyden.values import Struct
+from leyden.values import Struct, field
 
 FORGETTING: Final = "forget events"  # a kind of task
 _FORGET_EVERY: Final = timedelta(hours=1)
@@ -28,6 +28,25 @@ _WINDOW: Final = 500
 # After so many windows the caller continues with another request.
 _WINDOWS: Final = 20
 encode = msgspec.json.Encoder().encode
+
+
+class EventFilter(Struct, frozen=True, kw_only=True):
+    """Which events of some types are wanted; by default all."""
+
+    ids: Mapping[str, str] = field(default_factory=dict)  # by their names in `data`
+    since: datetime | None = None
+    until: datetime | None = None  # without those logged at this time
+
+    def matches(self, event: StoredEvent) -> bool:
+        """Return whether the event is wanted."""
+        if self.since is not None and event.created < self.since:
+            return False
+        if self.until is not None and event.created >= self.until:
+            return False
+        return not self.ids or self.ids.items() <= facts(event.data).items()
+
+
+ALL: Final = EventFilter()
 
 
 class LogPart(Struct, frozen=True, kw_only=True):
@@ -76,8 +95,9 @@ async def read(
     *,
     after: Cursor | None,
     limit: int,
+    wanted: EventFilter = ALL,
 ) -> LogPart:
-    """Return the next events of these types, oldest first.
+    """Return the next events of these types that are wanted, oldest first.
 
     Without a cursor, and after one without a tag of which later events are kept no
     more, it begins with the oldest that is kept. Else raise Expired there, and
@@ -85,6 +105,8 @@ async def read(
     more: it was a long way.
     """
     start = after
+    # With both ends, by which cursors are known. A filter looks at the whole window.
+    rows = (limit if wanted == ALL else _WINDOW) + 2
     for _ in range(_WINDOWS):
         begin = start or cursors.START
         page = await reader.events.page(
@@ -92,14 +114,14 @@ async def read(
             types,
             after=begin.number,
             until=begin.number + _WINDOW,
-            limit=limit + 2,  # both ends, by which cursors are known
+            limit=rows,
         )
         if (start is None or not start.tag) and page.first > begin.number + 1:
             start = Cursor(page.first - 1, "")  # of an event that is gone
             continue
         if begin.tag:
             _check(page, begin)
-        part = _part(page, begin, types, limit=limit)
+        part = _part(page, begin, types, wanted, limit=limit, rows=rows)
         if part.events or not part.has_more:
             return part
         start = part.cursor
@@ -141,22 +163,28 @@ async def read_back(
 
 
 def _part(
-    page: EventPage, after: Cursor, types: Collection[str], *, limit: int
+    page: EventPage,
+    after: Cursor,
+    types: Collection[str],
+    wanted: EventFilter,
+    *,
+    limit: int,
+    rows: int,
 ) -> LogPart:
     found = [event_of(row) for row in page.rows]
     tags = {row[1]: row[2] for row in page.rows}
     newer = [each for each in found if each.number > after.number]
-    wanted = [each for each in newer if each.type in types]
-    if len(wanted) > limit or (newer and len(page.rows) == limit + 2):
-        last = wanted[:limit][-1].number
+    kept = [each for each in newer if each.type in types and wanted.matches(each)]
+    if len(kept) > limit or (kept and len(page.rows) == rows):
+        last = kept[:limit][-1].number
         return LogPart(
-            events=wanted[:limit], cursor=Cursor(last, tags[last]), has_more=True
+            events=kept[:limit], cursor=Cursor(last, tags[last]), has_more=True
         )
     if not newer:
         return LogPart(events=[], cursor=after, has_more=False)
     last = newer[-1].number
     return LogPart(
-        events=wanted, cursor=Cursor(last, tags[last]), has_more=last < page.last
+        events=kept, cursor=Cursor(last, tags[last]), has_more=last < page.last
     )
 
 

@@ -1,5 +1,6 @@
 """The OpenAPI 3.1 document, generated from the table of operations."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -7,7 +8,9 @@ import msgspec
 from msgspec import UNSET
 
 from leyden.base.http import csv_responses, event_streams
-from leyden.base.http.operations import Operation, Problem, Table
+from leyden.base.http.operations import Operation, Table
+from leyden.base.http.problems import Problem
+from leyden.base.rules.accounts import Scope
 from leyden.errors import (
     Away,
     Conflict,
@@ -21,7 +24,7 @@ from leyden.errors import (
     TooMany,
     Unauthorized,
 )
-from leyden.manual import descriptions
+from leyden.manual import descriptions, unkeyed
 from leyden.manual.examples import Example, examples
 
 _ALWAYS: tuple[type[LeydenError], ...] = (
@@ -40,17 +43,55 @@ _PATH = {
     "delivery_id": "The delivery's id.",
     "subscription_id": "The subscription's id.",
     "name": "The macaroon's name.",
+    "user_id": "The person's id.",
+    "key_id": "The key's id.",
+    "invitation_id": "The invitation's id.",
+    "order_id": "The order's id.",
+}
+_GUIDE = re.compile(r"\]\((?:\.\./\w+/)?([\w-]+)\.md(#[\w-]*)?\)")
+_RATES = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+_OF_ERROR = ("Request-Id", "Leyden-Version", "Error-Code")
+_OF_ERRORS = {
+    409: (*_OF_ERROR, "Retry-After"),
+    429: (*_OF_ERROR, *_RATES, "Retry-After"),
+    503: (*_OF_ERROR, "Retry-After"),
+}
+_OPERATORS = {**_PATH, "organization_id": "The organization's id."}
+
+
+def _header(kind: str, description: str) -> dict[str, Any]:
+    return {"description": description, "schema": {"type": kind}}
+
+
+_HEADERS = {
+    "Request-Id": _header("string", "The request's id, which the log has, too."),
+    "Leyden-Version": _header("string", "The version of the platform."),
+    "Error-Code": _header("string", "The kind of error, as `code` in the body."),
+    "Retry-After": _header("integer", "Seconds to wait before you try again."),
+    "RateLimit-Limit": _header("integer", "How many requests you can send a minute."),
+    "RateLimit-Remaining": _header("integer", "How many you can send at once."),
+    "RateLimit-Reset": _header("integer", "Seconds until you can send all again."),
 }
 
 
+def _refer(*names: str) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
 def document(
-    table: Table, *, version: str, servers: Iterable[str] = ()
+    table: Table,
+    *,
+    version: str,
+    servers: Iterable[str] = (),
+    has_unions: bool = True,
 ) -> dict[str, Any]:
     """Build the document with every operation, response and error.
 
     `servers` are the URLs of this installation; without any the document is
-    relative to the URL that it is read from.
+    relative to the URL that it is read from. With unions, an event has the shape
+    of its type; without, one that stands for all.
     """
+    servers = tuple(servers)
     types = {
         kind: None
         for operation in table.operations
@@ -64,16 +105,23 @@ def document(
     for schema in components.values():
         if not _is_sent_to_us(schema):
             _promise_all_of(schema)
+    _name_types(components)
     if "SettingsAnswer" in components:
         descriptions.describe_settings(components)
     if "LoggedEvent" in components:
         descriptions.describe_events(components)
+        if has_unions:
+            descriptions.unite_events(components)
     schema_of = dict(zip(types, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for operation in table.operations:
         described = _describe(operation, schema_of)
+        described["description"] = _absolute(described["description"], servers)
         described["parameters"] += _query_parameters(operation, schema_of, components)
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    for operation in table.operations:  # they stand as parameters
+        if operation.query is not None:
+            components.pop(_name(schema_of[operation.query]), None)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -86,22 +134,39 @@ def document(
         "servers": [{"url": url} for url in servers] or [{"url": "/"}],
         "tags": [
             {"name": each.name, "description": each.description}
-            for each in descriptions.tags()
-        ],
-        "security": [{"key": []}],
-        "paths": paths,
+            for each in descriptions.tags(
+                operators=any(each.scope is Scope.OPERATOR for each in table.operations)
+            )
+        ]
+        + list(unkeyed.TAGS),
+        "security": [{"key": []}, {"bearer": []}],
+        "paths": paths | unkeyed.paths(),
+        "webhooks": unkeyed.webhooks(),
         "components": {
             "schemas": components,
+            "headers": _HEADERS,
             "securitySchemes": {
                 "key": {
                     "type": "apiKey",
                     "in": "header",
                     "name": "X-SERVICE-AUTH",
                     "description": "An API key of your organization.",
-                }
+                },
+                "bearer": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "The same key, as a Bearer token.",
+                },
             },
         },
     }
+
+
+def _absolute(text: str, servers: tuple[str, ...]) -> str:
+    """Return Markdown whose links to other guides lead to where they are served."""
+    origin = servers[0] if servers else ""
+    text = _GUIDE.sub(rf"]({origin}/docs/\1\2)", text)
+    return re.sub(r"\]\((#[\w-]*)\)", rf"]({origin}/docs/api\1)", text)
 
 
 def _is_sent_to_us(schema: Mapping[str, Any]) -> bool:
@@ -121,6 +186,14 @@ def _promise_all_of(schema: dict[str, Any]) -> None:
     ]
 
 
+def _name_types(schema: object) -> None:
+    """Name the type of values, which generators want beside an enum."""
+    for each in schema.values() if isinstance(schema, dict) else ():
+        _name_types(each)
+    if isinstance(schema, dict) and isinstance(schema.get("enum"), list):
+        schema.setdefault("type", "string")
+
+
 def refusals(operation: Operation) -> dict[int, str]:
     """Return the error statuses of an operation with descriptions."""
     kinds: list[type[LeydenError]] = [*_ALWAYS, *operation.refuses]
@@ -135,6 +208,7 @@ def _describe(
     operation: Operation, schema_of: Mapping[type[Any], dict[str, Any]]
 ) -> dict[str, Any]:
     example = examples().get(operation.name, Example(answer=UNSET))
+    names = _OPERATORS if operation.scope is Scope.OPERATOR else _PATH
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": descriptions.summary(operation),
@@ -145,7 +219,7 @@ def _describe(
                 "name": name,
                 "in": "path",
                 "required": True,
-                "description": _PATH[name],
+                "description": names[name],
                 "schema": {"type": "string"},
                 **_example(example.path.get(name, UNSET)),
             }
@@ -154,6 +228,7 @@ def _describe(
         "responses": {
             "200": {
                 "description": "Success.",
+                "headers": _refer("Request-Id", "Leyden-Version", *_RATES),
                 "content": _answers(
                     operation, schema_of[operation.answer], example.answer
                 ),
@@ -161,6 +236,7 @@ def _describe(
             **{
                 str(status): {
                     "description": words,
+                    "headers": _refer(*_OF_ERRORS.get(status, _OF_ERROR)),
                     "content": _json(schema_of[Problem]),
                 }
                 for status, words in refusals(operation).items()
@@ -197,8 +273,7 @@ def _query_parameters(
 ) -> list[dict[str, Any]]:
     if operation.query is None:
         return []
-    name = schema_of[operation.query]["$ref"].rpartition("/")[2]
-    schema = components[name]
+    schema = components[_name(schema_of[operation.query])]
     return [
         {
             "name": field,
@@ -209,6 +284,11 @@ def _query_parameters(
         }
         for field, of in schema["properties"].items()
     ]
+
+
+def _name(reference: Mapping[str, Any]) -> str:
+    """Return the name of the component that is referred to."""
+    return str(reference["$ref"]).rpartition("/")[2]
 
 
 def _answers(

@@ -15,7 +15,14 @@ from leyden.manual.table import REFERENCE
 from leyden.values import Struct
 
 # The chapters of docs/customers/api.md that are about all operations; others list some.
-CHAPTERS = ("Idempotency-Key", "Limits", "Node statuses", "Order statuses")
+CHAPTERS = (
+    "Idempotency-Key",
+    "Limits",
+    "Lists",
+    "Compatibility",
+    "Node statuses",
+    "Order statuses",
+)
 
 
 class Parameter(Struct, frozen=True):
@@ -71,7 +78,7 @@ def chapters() -> dict[str, str]:
 
 def groups(table: Table, *, version: str) -> list[OperationGroup]:
     """Return all operations, by their tags."""
-    described = document(table, version=version)
+    described = document(table, version=version, has_unions=False)
     shown: dict[str, list[ShownOperation]] = {
         each.name: [] for each in descriptions.tags()
     }

@@ -22,6 +22,21 @@ from leyden.manual.markdown import code, render, slug
 Scope = MutableMapping[str, Any]
 _ROOT: Final = "/docs"
 _HTML: Final = "text/html; charset=utf-8"
+_PLAIN: Final = "text/plain; charset=utf-8"
+_MARKDOWN: Final = ".md"  # after a guide's name: as it was written, for programs
+_LLMS: Final = "llms.txt"
+_ABOUT: Final = """\
+# Leyden
+
+> Hosted Lightning nodes (lnd) and inbound channels, over an HTTP API with JSON.
+
+- [OpenAPI 3.1]({origin}/openapi.json): every operation, field, event and error
+- [What this platform offers]({origin}/platform): networks, sizes, prices; needs a key
+
+Send an API key as `Authorization: Bearer KEY`. Send an `Idempotency-Key` with what
+creates or pays. Decide by the `code` of an error. Amounts are whole satoshis. Seeds
+and macaroons are encrypted by their owner before they are stored: never send them in
+clear."""
 _FOUND, _MOVED, _MISSING, _NOT_ALLOWED = 200, 301, 404, 405
 _RENAMED: Final = {"direct-channels": "channels"}
 _WHEEL: Final = "$LEYDEN_URL/docs/leyden-VERSION-py3-none-any.whl"  # as guides say it
@@ -31,11 +46,11 @@ _NOT_FOUND: Final = "# Page not found\n\nSee the [documentation](README.md)."
 
 def is_manual(path: str) -> bool:
     """Return whether a path belongs to the reference or the guides."""
-    return path == _ROOT or path.startswith(f"{_ROOT}/")
+    return path in {_ROOT, f"/{_LLMS}"} or path.startswith(f"{_ROOT}/")
 
 
 class Manual:
-    """ASGI application for everything at /docs."""
+    """ASGI application for everything at /docs, and for /llms.txt."""
 
     def __init__(
         self,
@@ -89,10 +104,11 @@ class Manual:
 
         Only names of guides are kept, so that strangers fill no memory.
         """
-        if name == wheel.NAME:
+        guide = name.removesuffix(_MARKDOWN) or table.HOME
+        if name in {wheel.NAME, _LLMS}:
             text = ""
-        elif table.is_served(name or table.HOME, self._published):
-            text = guides.read(name or table.HOME)
+        elif table.is_served(guide, self._published):
+            text = guides.read(guide)
         else:
             name, text = _NOWHERE, _NOT_FOUND
         if name not in self._responses:
@@ -102,10 +118,25 @@ class Manual:
     def _made(self, name: str, text: str) -> "_Response":
         if name == wheel.NAME:
             return _Response(_FOUND, "application/octet-stream", wheel.wheel())
+        if name == _LLMS:
+            return _Response(_FOUND, _PLAIN, self._for_agents().encode())
         status = _MISSING if name == _NOWHERE else _FOUND
         text = text.replace(_WHEEL, f"{self._origin}{_ROOT}/{wheel.NAME}")
+        if name.endswith(_MARKDOWN):
+            return _Response(status, "text/markdown; charset=utf-8", text.encode())
         page = self._rendered(name or table.HOME, text)
         return _Response(status, _HTML, page.encode())
+
+    def _for_agents(self) -> str:
+        """Return the index of the guides as llmstxt.org has it."""
+        lines = [_ABOUT.format(origin=self._origin)]
+        for group, entries in table.navigation(self._published).items():
+            lines += ["", f"## {group}", ""]
+            lines += [
+                f"- [{each.title}]({self._origin}{each.url}{_MARKDOWN})"
+                for each in entries
+            ]
+        return "\n".join(lines) + "\n"
 
     def _rendered(self, name: str, text: str) -> str:
         if name == table.REFERENCE:

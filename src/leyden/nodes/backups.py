@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Literal
 
 from leyden.base import rights
+from leyden.base.http import turns
 from leyden.base.rules.sign_in import Right
 from leyden.errors import Malformed, NotFound, Taken
 from leyden.nodes.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
@@ -42,7 +43,7 @@ async def keep_seed(
     Even the same seed again is Taken.
     """
     node = await get(fleet, organization_id, node_id)
-    check(seed, kind="seed")
+    await check(organization_id, seed, kind="seed")
     sealed = fleet.sealer.seal(seed.encode(), purpose=seed_purpose(node_id))
     async with fleet.database.transaction() as tx:
         await rights.confirm(tx, actor, organization_id, Right.NODES)
@@ -69,9 +70,12 @@ async def has_seed(fleet: Fleet, organization_id: str, node_id: str) -> bool:
     return True
 
 
-def check(value: str, *, kind: Literal["seed", "macaroon"]) -> None:
+async def check(
+    organization_id: str, value: str, *, kind: Literal["seed", "macaroon"]
+) -> None:
     """Raise Malformed unless it is ciphertext."""
     limit = SEED_LIMIT if kind == "seed" else MACAROON_LIMIT
+    await turns.take(organization_id)  # the largest takes some 4 ms
     check_backup(value, kind=kind, limit=limit)
 
 
@@ -96,7 +100,7 @@ async def keep_macaroon(
     """Store a macaroon under a name; raise Taken if the node has that name."""
     await get(fleet, organization_id, node_id)
     check_name(name)
-    check(macaroon, kind="macaroon")
+    await check(organization_id, macaroon, kind="macaroon")
     purpose = macaroon_purpose(node_id, name)
     sealed = fleet.sealer.seal(macaroon.encode(), purpose=purpose)
     async with fleet.database.transaction() as tx:

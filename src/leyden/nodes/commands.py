@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
+from typing import Final
 
 from leyden.base import rights
 from leyden.base.database.stores import Stores
@@ -20,6 +21,12 @@ from leyden.nodes.rules.node_moves import MOVES, apply_command
 from leyden.nodes.rules.nodes import Action, Node
 from leyden.nodes.views import get, owned_or_not_found
 from leyden.values import replace
+
+# lnd would go on with the keys that the wallet has, on this machine.
+_HAS_KEYS: Final = (
+    "remotesigning: this node's wallet has keys already, and keeps them; create a new "
+    "node with remotesigning, and move your coins and channels there"
+)
 
 
 async def command(
@@ -115,6 +122,8 @@ async def _changed(
     new = node_settings.change(
         old, settings, webhooks=rules.webhooks, calls=rules.calls
     )
+    if new.remotesigning and not old.remotesigning and before.has_wallet:
+        raise NotAllowed(_HAS_KEYS)
     if not old.listen:
         peer_addresses.check(rules, new)
     after = await peer_addresses.adjust(

@@ -11,6 +11,7 @@ from leyden.events.rules.webhook_urls import USUAL, Allowed
 from leyden.nodes.certificates.authority import Authority
 from leyden.nodes.certificates.roots import Roots
 from leyden.nodes.gateway.base import Gateway
+from leyden.nodes.lnd.chains import Backend
 from leyden.nodes.node_cache import NodeCache
 from leyden.nodes.onions.base import Tor
 from leyden.nodes.rules import onions
@@ -75,6 +76,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     runtime: Runtime
     node_files: NodeFiles
     gateway: Gateway
+    backends: Mapping[Network, Backend] = field(default_factory=dict)  # of nodes here
     tor: Tor | None = None  # if the operator runs one
     authority: Authority
     clock: Clock

@@ -10,7 +10,6 @@ Replaced backups are kept for thirty days, as they were sealed: if the new
 password was a mistake, the old one still opens them.
 """
 
-import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
@@ -63,8 +62,7 @@ async def reseal(
         raise Malformed("backups: has a duplicate entry")
     for each in anew:
         kind: Literal["seed", "macaroon"] = "seed" if each.name is None else "macaroon"
-        backups.check(each.value, kind=kind)
-        await asyncio.sleep(0)  # each takes some 5 ms
+        await backups.check(organization_id, each.value, kind=kind)
     found = [
         (each, *both)
         for each in anew

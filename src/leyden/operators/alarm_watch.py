@@ -28,14 +28,17 @@ _ALARM: Final = Gauge(
 )
 _ORDERS: Final = Gauge(
     "leyden_orders_needing_attention",
-    "Orders that `leyden orders` lists, by reason.",
+    "Orders that `leyden orders list --needs-attention` lists, by reason.",
     ["reason"],
 )
 _CHECK_EVERY_S: Final = 60.0
 _START_LATER: Final = (
     AlarmKind.TREASURY_AWAY,
     AlarmKind.SELLER_AWAY,
+    AlarmKind.SELLER_UNREACHABLE,
     AlarmKind.MARKET_AWAY,
+    AlarmKind.GATEWAY_AWAY,
+    AlarmKind.CHAIN_AWAY,
 )
 _STARTS_WITHIN: Final = timedelta(minutes=30)
 # Verifying reads all entries of the ledger, which would slow down every restart.

@@ -12,14 +12,28 @@ from leyden.base.database.stores import Stores
 from leyden.base.platform import Platform
 from leyden.base.rules.alarms import AlarmKind
 from leyden.base.rules.units import BLOCKS_PER_DAY, size
+from leyden.base.settings import Settings
 from leyden.channels import treasury_identity
 from leyden.channels.direct import seller_balance
 from leyden.channels.direct.jit import purse as purses
 from leyden.channels.services import ChannelServices
 from leyden.channels.tickets import pool_account
-from leyden.errors import MarketAway, MarketRefused, SellerAway, TorAway, TreasuryAway
+from leyden.errors import (
+    MarketAway,
+    MarketRefused,
+    SellerAway,
+    SetupError,
+    TorAway,
+    TreasuryAway,
+)
 from leyden.events.emailing import FAILING
-from leyden.nodes import certificate_expiry, peer_addresses, relocations, routes
+from leyden.nodes import (
+    certificate_expiry,
+    chain_backends,
+    peer_addresses,
+    relocations,
+    routes,
+)
 from leyden.nodes.fleet import ROUTES, Fleet
 from leyden.operators import node_alarms
 from leyden.operators.attention import LATE, AttentionItem, needing_attention
@@ -83,6 +97,8 @@ async def list_alarms(
         found += await _purse(platform.channels)
     if platform.fleet is not None:
         found += await _fleet(platform.fleet, queues, now=now)
+        found += await _gateway(platform.fleet, platform.settings)
+        found += await _chain(platform.fleet)
     found += await _emails(platform)
     what = results.missing(platform.settings)
     if what and platform.settings.mainnet_backend:
@@ -171,7 +187,7 @@ async def _reversed(reader: Stores) -> list[Alarm]:
     for organization_id, sats in (await reader.ledger.receivables()).items():
         what = (
             f"a chain reorganization removed {sats:,} sat that were already spent, of "
-            f"{organization_id}: their next payment, or `leyden account correct`, "
+            f"{organization_id}: their next payment, or `leyden orgs credit correct`, "
             "repays the debt"
         )
         found.append(
@@ -210,6 +226,7 @@ async def _seller(channels: ChannelServices) -> list[Alarm]:
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
             balance = await seller_balance.read(channels)
+            unreachable = await seller_balance.unreachable(channels)
     except SellerAway as error:
         return [
             Alarm(
@@ -219,8 +236,9 @@ async def _seller(channels: ChannelServices) -> list[Alarm]:
     except TimeoutError:
         what = "the seller does not respond: customers can't order direct channels"
         return [Alarm(AlarmKind.SELLER_AWAY, what)]
-    what = seller_balance.alarm(balance, low=channels.rules.seller_low)
-    return [Alarm(AlarmKind.SELLER_LOW, what)] if what else []
+    low = seller_balance.alarm(balance, low=channels.rules.seller_low)
+    found = {AlarmKind.SELLER_LOW: low, AlarmKind.SELLER_UNREACHABLE: unreachable}
+    return [Alarm(kind, what) for kind, what in found.items() if what]
 
 
 async def _purse(channels: ChannelServices) -> list[Alarm]:
@@ -256,6 +274,29 @@ async def _peer_ports(fleet: Fleet) -> list[Alarm]:
         )
         for node_id, port in sorted(blocked.items())
     ]
+
+
+async def _gateway(fleet: Fleet, settings: Settings) -> list[Alarm]:
+    if not settings.gateway_here:
+        return []
+    try:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S):
+            is_up = await fleet.gateway.traffic() is not None
+    except TimeoutError:
+        is_up = False
+    what = "the gateway does not respond: nobody reaches a node; see its envoy.log"
+    return [] if is_up else [Alarm(AlarmKind.GATEWAY_AWAY, what)]
+
+
+async def _chain(fleet: Fleet) -> list[Alarm]:
+    try:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S):
+            what = await chain_backends.behind(fleet.backends)
+    except SetupError as error:
+        what = error.message
+    except TimeoutError:
+        what = "a chain backend does not respond in time"
+    return [Alarm(AlarmKind.CHAIN_AWAY, what)] if what else []
 
 
 async def _tor(fleet: Fleet) -> list[Alarm]:

@@ -88,8 +88,8 @@ _WHY: Final[Mapping[AttentionReason, str]] = {
     ),
     AttentionReason.OWED: (
         "the channel can never open, and you owe its price to a buyer without an "
-        "account: pay it back by hand, and record that with `leyden account correct "
-        "--kind refund`; abandon the channel at the seller's lnd; see "
+        "account: pay it back by hand, and record that with `leyden orgs credit "
+        "correct --kind refund`; abandon the channel at the seller's lnd; see "
         "docs/operators/orders.md"
     ),
     AttentionReason.CLOSED: "the channel was closed before its lease ended",

@@ -78,7 +78,7 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         queues=queues,
         tried=await counts.tried(limit=_MAX_TRIED),
         alarms=alarms,
-        not_checked=_not_checked(checked_at, now=now),
+        not_checked=not_checked(checked_at, now=now),
         checked_at=checked_at,
         balances=await ledger.sums_of(OPERATORS),
         backups=await backup_results.listed(platform),
@@ -88,7 +88,7 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
     )
 
 
-def _not_checked(checked_at: datetime | None, *, now: datetime) -> str:
+def not_checked(checked_at: datetime | None, *, now: datetime) -> str:
     """Return why the alarms may be out of date; "" if they were checked just now."""
     if checked_at is None:
         return (

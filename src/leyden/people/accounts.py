@@ -14,7 +14,7 @@ from leyden.base.rules.accounts import (
     check_name,
     new_id,
 )
-from leyden.errors import NotFound
+from leyden.errors import Conflict, NotFound
 from leyden.people import notices, passwords, people_events
 
 
@@ -86,14 +86,22 @@ async def readmit(
     password: str,
     keep_authenticator: bool,
     actor: str,
+    not_operators: bool = False,
 ) -> Person:
     """Set a person's new password, and sign them out everywhere.
 
-    Also remove their authenticator and passkeys, unless `keep_authenticator`.
+    Also remove their authenticator and passkeys, unless `keep_authenticator`. With
+    `not_operators`, raise Conflict if the person is one.
     """
     person = await get_person(platform, email)
     digest = await passwords.digest(password)
     async with platform.database.transaction() as tx:
+        await tx.people.lock(person.id)
+        if not_operators and await tx.people.is_operator(person.id):
+            raise Conflict(
+                f"{person.email} is an operator: use `leyden users reset-password` on "
+                "the machine"
+            )
         await tx.accounts.set_password(person.id, digest)
         await tx.email_links.end_all(person.id)
         await tx.sessions.end_others(person.id, but="")
@@ -152,5 +160,5 @@ async def get_person(platform: Platform, email: str) -> Person:
     """Return the person with this email, or raise NotFound with a hint."""
     found = await platform.database.reader.accounts.find_person(check_email(email))
     if found is None:
-        raise NotFound(f"no user {email}; see `leyden user list`")
+        raise NotFound(f"no user {email}; see `leyden users list`")
     return found

@@ -9,6 +9,7 @@ from leyden.base import rights
 from leyden.base.database.stores import Stores
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import (
+    INSTALLATION,
     ApiKey,
     Organization,
     Principal,
@@ -49,21 +50,15 @@ async def create(
 
     A second call with the same id raises Taken: the text is gone.
     """
-    now = platform.clock()
-    if expires is not None and expires <= now:
-        raise Malformed("expires: must be in the future")
-    text = write_key(secrets.token_bytes(32))
-    key = ApiKey(
-        id=key_id or new_id(),
-        organization_id=organization_id,
-        name=check_name(name, what="name"),
-        hint=hint(text),
+    key, text = _new(
+        platform,
+        organization_id,
+        name=name,
         scopes=parse_scopes(scopes),
-        created=now,
         expires=expires,
-        last_used=None,
-        revoked=None,
+        key_id=key_id,
     )
+    now = key.created
     limit = quotas.limits(platform.settings)
     async with platform.database.transaction() as tx:
         role = await rights.check(tx, actor, organization_id, Right.KEYS)
@@ -87,6 +82,77 @@ async def create(
     return key, text
 
 
+async def create_operator_key(
+    platform: Platform,
+    *,
+    name: str,
+    expires: datetime | None,
+    actor: str,
+    key_id: str | None = None,
+) -> tuple[ApiKey, str]:
+    """Create a key of the operator API, as `create` does for an organization.
+
+    Operators create it, and no key can: so a key that was revoked has no successor.
+    """
+    key, text = _new(
+        platform,
+        INSTALLATION,
+        name=name,
+        scopes=frozenset({Scope.OPERATOR}),
+        expires=expires,
+        key_id=key_id,
+    )
+    async with platform.database.transaction() as tx:
+        await rights.check_operator(tx, actor)
+        await tx.keys.delete_ended(INSTALLATION, now=key.created)
+        await tx.keys.add(key, digest=_digest(platform, text))
+        await tx.audit.add(
+            at=key.created,
+            actor=actor,
+            action="operator key created",
+            subject=key.id,
+            name=key.name,
+            expires=None if expires is None else to_iso(expires),
+        )
+    return key, text
+
+
+async def revoke_operator_key(platform: Platform, key_id: str, *, actor: str) -> None:
+    """Revoke a key of the operator API, at once; raise NotFound if none is valid."""
+    now = platform.clock()
+    async with platform.database.transaction() as tx:
+        await rights.check_operator(tx, actor)
+        await _revoke(tx, INSTALLATION, key_id, actor=actor, now=now)
+
+
+def _new(
+    platform: Platform,
+    owner_id: str,
+    *,
+    name: str,
+    scopes: frozenset[Scope],
+    expires: datetime | None,
+    key_id: str | None,
+) -> tuple[ApiKey, str]:
+    """Return a key that is not stored yet, with its text."""
+    now = platform.clock()
+    if expires is not None and expires <= now:
+        raise Malformed("expires: must be in the future")
+    text = write_key(secrets.token_bytes(32))
+    key = ApiKey(
+        id=key_id or new_id(),
+        organization_id=owner_id,
+        name=check_name(name, what="name"),
+        hint=hint(text),
+        scopes=scopes,
+        created=now,
+        expires=expires,
+        last_used=None,
+        revoked=None,
+    )
+    return key, text
+
+
 async def revoke(
     platform: Platform, organization_id: str, key_id: str, *, actor: str
 ) -> None:
@@ -98,12 +164,12 @@ async def revoke(
 
 
 async def revoke_all(tx: Stores, *, actor: str, now: datetime) -> int:
-    """Revoke the keys in force of all organizations; return how many there were."""
+    """Revoke all keys in force, operators' too; return how many there were."""
     revoked = 0
-    for organization in await tx.accounts.list_():
-        for key in await tx.keys.list_(organization.id):
+    for owner_id in [INSTALLATION, *(each.id for each in await tx.accounts.list_())]:
+        for key in await tx.keys.list_(owner_id):
             if key.is_live(now):
-                await _revoke(tx, organization.id, key.id, actor=actor, now=now)
+                await _revoke(tx, owner_id, key.id, actor=actor, now=now)
                 revoked += 1
     return revoked
 
@@ -112,13 +178,15 @@ async def _revoke(
     tx: Stores, organization_id: str, key_id: str, *, actor: str, now: datetime
 ) -> None:
     await tx.keys.revoke(organization_id, key_id, now=now)
-    tx.events.add(people_events.of_revoked_key(organization_id, key_id), at=now)
+    is_operators = organization_id == INSTALLATION
+    if not is_operators:
+        tx.events.add(people_events.of_revoked_key(organization_id, key_id), at=now)
     await tx.audit.add(
         at=now,
         actor=actor,
-        action="key revoked",
+        action="operator key revoked" if is_operators else "key revoked",
         subject=key_id,
-        organization_id=organization_id,
+        organization_id=None if is_operators else organization_id,
     )
 
 

@@ -1,14 +1,22 @@
 """A person's own settings: password and sessions."""
 
 from datetime import datetime, timedelta
+from functools import cache
+from typing import Final
+from zoneinfo import available_timezones
 
 from leyden.base.database.stores import Stores
 from leyden.base.platform import Platform
 from leyden.base.rules.sign_in import Session, SignedIn
-from leyden.errors import NotFound, Unauthorized
+from leyden.errors import Malformed, NotFound, Unauthorized
 from leyden.people import attempts, notices, passwords
 
 WRONG = "Wrong current password."
+THEMES: Final = ("light", "dark")
+_PLACES: Final = (
+    *("Africa/", "America/", "Antarctica/", "Arctic/", "Asia/"),
+    *("Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/"),
+)
 ENDED = "You were signed out, and nothing was changed. Sign in again."
 
 
@@ -68,6 +76,26 @@ async def change_password(
         await note(tx, who, "password changed", now)
         email = who.person.email
         await notices.tell(platform, tx, "password_changed", to=email, now=now)
+
+
+async def set_display(
+    platform: Platform, who: SignedIn, *, theme: str, time_zone: str
+) -> None:
+    """Store theme and time zone of the dashboard; "" is what the browser has."""
+    if theme not in {"", *THEMES}:
+        raise Malformed(f"theme: must be one of {', '.join(THEMES)}")
+    if time_zone not in {"", *time_zones()}:
+        raise Malformed("time_zone: must be the name of a time zone")
+    async with platform.database.transaction() as tx:
+        await check_signed_in(platform, tx, who)
+        await tx.people.set_display(who.person.id, theme=theme, time_zone=time_zone)
+
+
+@cache
+def time_zones() -> tuple[str, ...]:
+    """Return the time zones that people choose from, by the names of places."""
+    places = {each for each in available_timezones() if each.startswith(_PLACES)}
+    return ("UTC", *sorted(places))
 
 
 async def check_password(

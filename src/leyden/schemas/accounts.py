@@ -15,7 +15,8 @@ class KeyAnswer(msgspec.Struct):
     organization_name: Annotated[str, Meta(description="Your organization's name.")]
     key_name: Annotated[str, Meta(description="The name given to the key.")]
     scopes: Annotated[
-        list[str], Meta(description="What the key may do: `node`, `flow` or both.")
+        list[Annotated[str, Meta(extra_json_schema={"enum": ["node", "flow"]})]],
+        Meta(description="What the key may do: `node`, `flow` or both."),
     ]
     expires: Annotated[
         str, Meta(description="When the key expires: `never`, or a time.")

@@ -12,6 +12,7 @@ from leyden.schemas.kinds import (
     NodeName,
     SealedSeed,
     Time,
+    time,
 )
 
 Ciphertext = Annotated[
@@ -77,9 +78,7 @@ class ReplacedItem(msgspec.Struct):
     """A replaced backup; `name` is empty for the seed."""
 
     name: Annotated[str, Meta(description="The macaroon's name; empty for the seed.")]
-    until: Annotated[
-        str, Meta(description="When it was replaced, in ISO 8601 and UTC.")
-    ]
+    until: Annotated[str, time("When it was replaced")]
     value: Annotated[str, Meta(description="The ciphertext as you sent it.")]
 
 

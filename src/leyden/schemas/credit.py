@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from leyden.schemas.kinds import Time
+from leyden.schemas.kinds import HasMore, Time
 
 
 class CouponReference(msgspec.Struct, forbid_unknown_fields=True):
@@ -91,3 +91,4 @@ class LedgerAnswer(msgspec.Struct):
     next_cursor: Annotated[
         int, Meta(description="`cursor` of the next page; 0 on the last.")
     ]
+    has_more: HasMore = False

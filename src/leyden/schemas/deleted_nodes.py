@@ -5,7 +5,14 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from leyden.schemas.kinds import Created, LndVersion, Network, NodeId, NodeName
+from leyden.schemas.kinds import (
+    Created,
+    LndVersion,
+    Network,
+    NodeId,
+    NodeName,
+    time,
+)
 from leyden.schemas.settings_sent import Text
 
 
@@ -17,12 +24,8 @@ class DeletedNode(msgspec.Struct):
     network: Network
     lnd_version: LndVersion
     created: Created
-    deleted: Annotated[
-        str, Meta(description="When it was deleted, in ISO 8601 and UTC.")
-    ]
-    restorable_until: Annotated[
-        str, Meta(description="When its data is destroyed, in ISO 8601 and UTC.")
-    ]
+    deleted: Annotated[str, time("When it was deleted")]
+    restorable_until: Annotated[str, time("When its data is destroyed")]
 
 
 class DeletedNodesAnswer(msgspec.Struct):

@@ -3,7 +3,15 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
+
+from leyden.schemas.kinds import (
+    CreatedAfter,
+    CreatedBefore,
+    FilteredNodeId,
+    FilteredOrderId,
+    Time,
+)
 
 EventId = Annotated[
     str,
@@ -32,6 +40,17 @@ class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):
             )
         ),
     ] = ""
+    cursor: Annotated[
+        str, Meta(max_length=100, description="The same as `after`; send one of them.")
+    ] = ""
+    node_id: Annotated[
+        FilteredNodeId | UnsetType, Meta(description="Only events about this node.")
+    ] = UNSET
+    order_id: Annotated[
+        FilteredOrderId | UnsetType, Meta(description="Only events about this order.")
+    ] = UNSET
+    created_after: CreatedAfter = UNSET
+    created_before: CreatedBefore = UNSET
     limit: Annotated[
         int, Meta(ge=1, le=100, description="Maximum number of events to return.")
     ] = 100
@@ -50,7 +69,7 @@ class LoggedEvent(msgspec.Struct):
 
     id: EventId
     type: Annotated[str, Meta(description="What happened; see Events.")]
-    created: Annotated[str, Meta(description="When it happened, in ISO 8601 and UTC.")]
+    created: Time
     organization_id: Annotated[str, Meta(description="Your organization's id.")]
     data: Annotated[
         dict[str, str | int | list[str]],
@@ -73,6 +92,9 @@ class EventsAnswer(msgspec.Struct):
     has_more: Annotated[
         bool, Meta(description="Whether more events are available now.")
     ]
+    next_cursor: Annotated[
+        str, Meta(description="The same as `cursor`, by the name that all lists have.")
+    ] = ""
 
 
 facts = msgspec.json.Decoder(dict[str, str | int | list[str]]).decode

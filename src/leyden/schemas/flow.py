@@ -5,7 +5,18 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from leyden.schemas.kinds import Created, OrderId
+from leyden.schemas.kinds import (
+    Created,
+    CreatedAfter,
+    CreatedBefore,
+    Cursor,
+    FilteredNodeId,
+    HasMore,
+    OrderId,
+    OrderStatus,
+    ShownOrderStatus,
+    one_of,
+)
 
 # Parts of a price, the same in a quote and in an order.
 ServiceFee = Annotated[
@@ -45,14 +56,21 @@ class OrderReference(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OrdersQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """Pagination of the orders list."""
+    """Which orders to return, and the page of them."""
 
     limit: Annotated[
         int, Meta(ge=1, le=100, description="Number of orders to return.")
     ] = 50
-    cursor: Annotated[
-        str, Meta(max_length=100, description="`next_cursor` of the last page.")
-    ] = ""
+    cursor: Cursor = ""
+    status: Annotated[
+        OrderStatus | UnsetType, Meta(description="Only orders with this status.")
+    ] = UNSET
+    node_id: Annotated[
+        FilteredNodeId | UnsetType,
+        Meta(description="Only orders for this node of your organization."),
+    ] = UNSET
+    created_after: CreatedAfter = UNSET
+    created_before: CreatedBefore = UNSET
 
 
 class QuoteAnswer(msgspec.Struct):
@@ -88,7 +106,8 @@ class QuoteAnswer(msgspec.Struct):
             description=(
                 "Source of the channel: `pool` is the public auction, with a ticket; "
                 "`own` is this platform, for the node in the order."
-            )
+            ),
+            extra_json_schema={"enum": ["pool", "simulated", "own"]},
         ),
     ] = UNSET
 
@@ -96,9 +115,7 @@ class QuoteAnswer(msgspec.Struct):
 class _OrderFields(msgspec.Struct):
     order_id: OrderId
     creation_date: Created
-    status: Annotated[
-        str, Meta(description="The status of the order; see Order statuses.")
-    ]
+    status: ShownOrderStatus
     paid: Annotated[bool, Meta(description="Whether the full amount has arrived.")]
     order_nonce: Annotated[
         str,
@@ -107,7 +124,9 @@ class _OrderFields(msgspec.Struct):
     capacity: Capacity
     self_chan_balance: StartingBalance
     lease_duration_blocks: Lease
-    node_tier: Annotated[str, Meta(description="Accepted sellers: `best` or `any`.")]
+    node_tier: Annotated[
+        str, one_of("Accepted sellers: `best` or `any`.", "best", "any")
+    ]
     rate_fixed: RatePpb
     sidecar_ticket: Annotated[
         str,
@@ -179,7 +198,8 @@ class OrderAnswer(_OrderFields):
             description=(
                 "Estimated end of the lease, at ten minutes per block, in ISO 8601 and "
                 "UTC."
-            )
+            ),
+            extra_json_schema={"format": "date-time"},
         ),
     ] = UNSET
     lease_ends_block: Annotated[
@@ -206,3 +226,4 @@ class OrdersAnswer(msgspec.Struct):
     next_cursor: Annotated[
         str, Meta(description="`cursor` of the next page; empty on the last.")
     ]
+    has_more: HasMore = False

@@ -1,17 +1,87 @@
 """Kinds of fields that many requests and responses share, with their descriptions."""
 
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Literal, get_args
 
-from msgspec import Meta
+from msgspec import Meta, UnsetType
+
+NodeStatus = Literal[
+    "provisioning",
+    "starting",
+    "waiting_init",
+    "waiting_unlock",
+    "running",
+    "stopping",
+    "stopped",
+    "restarting",
+    "updating",
+    "failed",
+    "deleting",
+]
+OrderStatus = Literal[
+    "waiting_payment",
+    "expired",
+    "creating",
+    "created",
+    "submitted",
+    "filled",
+    "failed",
+    "cancelled",
+]
+
+
+def one_of(description: str, *values: str) -> Meta:
+    """Describe text that has one of these values.
+
+    Answers are typed as text, so that a client of an older version reads a value that
+    it does not know.
+    """
+    return Meta(description=description, extra_json_schema={"enum": [*values]})
+
+
+def time(description: str) -> Meta:
+    """Describe a time."""
+    return Meta(
+        description=f"{description}, in ISO 8601 and UTC.",
+        extra_json_schema={"format": "date-time"},
+    )
+
+
+ShownNodeStatus = Annotated[
+    str, one_of("The status of lnd; see Node statuses.", *get_args(NodeStatus))
+]
+ShownOrderStatus = Annotated[
+    str, one_of("The status of the order; see Order statuses.", *get_args(OrderStatus))
+]
+NodeType = Annotated[
+    str, one_of("`standard` or `professional`.", "standard", "professional")
+]
+PurchasedType = Annotated[
+    str, one_of("`paid`, `ondemand` or `trial`.", "paid", "ondemand", "trial")
+]
+Cursor = Annotated[
+    str, Meta(max_length=100, description="`next_cursor` of the last page.")
+]
+FilteredNodeId = Annotated[str, Meta(pattern="^[0-9a-f-]{36}N$")]
+FilteredOrderId = Annotated[str, Meta(pattern="^[0-9a-f-]{36}FO$")]
+HasMore = Annotated[bool, Meta(description="Whether there is another page.")]
+CreatedAfter = Annotated[
+    Annotated[datetime, Meta(tz=True)] | UnsetType,
+    Meta(description="Only what was created at this time or later, in ISO 8601."),
+]
+CreatedBefore = Annotated[
+    Annotated[datetime, Meta(tz=True)] | UnsetType,
+    Meta(description="Only what was created before this time, in ISO 8601."),
+]
 
 NodeId = Annotated[str, Meta(description="The node's id: a UUID and the letter N.")]
 NodeName = Annotated[
     str, Meta(description="The node's name, unique in your organization.")
 ]
 OrderId = Annotated[str, Meta(description="The order's id: a UUID and the letters FO.")]
-Network = Annotated[str, Meta(description="`mainnet` or `testnet`.")]
-Created = Annotated[str, Meta(description="When it was created, in ISO 8601 and UTC.")]
-Time = Annotated[str, Meta(description="When it happened, in ISO 8601 and UTC.")]
+Network = Annotated[str, one_of("`mainnet` or `testnet`.", "mainnet", "testnet")]
+Created = Annotated[str, time("When it was created")]
+Time = Annotated[str, time("When it happened")]
 Endpoint = Annotated[
     str, Meta(description="The node's public host name, for REST and gRPC.")
 ]

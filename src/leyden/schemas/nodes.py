@@ -7,15 +7,22 @@ from msgspec import UNSET, Meta, UnsetType
 
 from leyden.schemas.kinds import (
     Created,
+    CreatedAfter,
+    CreatedBefore,
     Endpoint,
     LndVersion,
     Network,
     NodeId,
     NodeName,
+    NodeStatus,
+    NodeType,
     OnionAddress,
     PeerAddress,
+    PurchasedType,
     ServiceVersion,
+    ShownNodeStatus,
     Time,
+    one_of,
 )
 from leyden.schemas.node_settings import SettingsAnswer
 from leyden.schemas.settings_sent import NewSettings, Text
@@ -75,16 +82,19 @@ class NodeItem(msgspec.Struct):
     """A node, as in lists."""
 
     node_name: NodeName
-    status: Annotated[str, Meta(description="The status of lnd; see Node statuses.")]
+    status: ShownNodeStatus
     node_id: NodeId
     expires: Annotated[
         str, Meta(description="When the node expires: `never`, or a time.")
     ]
     created: Created
-    type: Annotated[str, Meta(description="`standard` or `professional`.")]
-    purchased_type: Annotated[str, Meta(description="`paid`, `ondemand` or `trial`.")]
+    type: NodeType
+    purchased_type: PurchasedType
     purchase_status: Annotated[
-        str, Meta(description="`active`, `past_due` or `suspended`.")
+        str,
+        one_of(
+            "`active`, `past_due` or `suspended`.", "active", "past_due", "suspended"
+        ),
     ]
     api_endpoint: Endpoint
     network: Network
@@ -99,9 +109,23 @@ class NodeItem(msgspec.Struct):
         str | UnsetType,
         Meta(
             description="Present while the node's machine can't be observed: since "
-            "when. `status` is from before."
+            "when. `status` is from before.",
+            extra_json_schema={"format": "date-time"},
         ),
     ] = UNSET
+
+
+class NodesQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which nodes to return; by default all."""
+
+    status: Annotated[
+        NodeStatus | UnsetType, Meta(description="Only nodes with this status.")
+    ] = UNSET
+    name: Annotated[
+        str | UnsetType, Meta(description="Only the node with this name.")
+    ] = UNSET
+    created_after: CreatedAfter = UNSET
+    created_before: CreatedBefore = UNSET
 
 
 class NodesAnswer(msgspec.Struct):
@@ -145,8 +169,8 @@ class CreatedNode(msgspec.Struct):
     owner_id: Annotated[str, Meta(description="Your organization's id.")]
     network: Network
     created: Created
-    purchased_type: Annotated[str, Meta(description="`paid`, `ondemand` or `trial`.")]
-    type: Annotated[str, Meta(description="`standard` or `professional`.")]
+    purchased_type: PurchasedType
+    type: NodeType
 
 
 class UpdatedNode(msgspec.Struct):
@@ -171,7 +195,7 @@ class MetricsAnswer(msgspec.Struct):
     """
 
     node_id: NodeId
-    status: Annotated[str, Meta(description="The status of lnd; see Node statuses.")]
+    status: ShownNodeStatus
     uptime_s: Annotated[int, Meta(description="Seconds since lnd was started.")]
     crashes: Annotated[
         int, Meta(description="Crashes in a row; 0 after lnd has run for a while.")

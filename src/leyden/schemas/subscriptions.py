@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from leyden.schemas.kinds import Created
+from leyden.schemas.kinds import Created, HasMore, one_of, time
 from leyden.schemas.webhooks import AttemptItem
 
 _URL = "The URL that events are sent to."
@@ -36,7 +36,7 @@ class NewSubscription(msgspec.Struct, forbid_unknown_fields=True):
     url: Annotated[str, Meta(description=_URL)]
     types: Types = msgspec.field(default_factory=lambda: ["*"])
     description: Annotated[str, Meta(max_length=200, description=_DESCRIPTION)] = ""
-    format: Annotated[str, Meta(description=_FORMAT)] = "standard"
+    format: Annotated[str, one_of(_FORMAT, *FORMATS)] = "standard"
 
 
 class SubscriptionChange(msgspec.Struct, forbid_unknown_fields=True):
@@ -60,14 +60,20 @@ class SubscriptionItem(msgspec.Struct):
 
     subscription_id: SubscriptionId
     url: Annotated[str, Meta(description=_SHOWN_URL)]
-    format: Annotated[str, Meta(description=_FORMAT)]
+    format: Annotated[str, one_of(_FORMAT, *FORMATS)]
     types: Annotated[list[str], Meta(description=_TYPES)]
     description: Annotated[str, Meta(description=_DESCRIPTION)]
     created: Created
-    status: Annotated[str, Meta(description="`active` or `paused`.")]
+    status: Annotated[str, one_of("`active` or `paused`.", "active", "paused")]
     reason: Annotated[
         str,
-        Meta(description="Why it is paused: `owner`, `failing`, `gone`, or empty."),
+        one_of(
+            "Why it is paused: `owner`, `failing`, `gone`, or empty.",
+            "owner",
+            "failing",
+            "gone",
+            "",
+        ),
     ]
     failing_since: Annotated[
         str, Meta(description="Time since which every attempt has failed, or empty.")
@@ -130,7 +136,10 @@ class EventDelivery(msgspec.Struct):
     body: Annotated[str, Meta(description="The body that is sent: JSON.")]
     test: Annotated[bool, Meta(description="Whether this is a test event.")]
     created: Created
-    status: Annotated[str, Meta(description="`pending`, `delivered` or `failed`.")]
+    status: Annotated[
+        str,
+        one_of("`pending`, `delivered` or `failed`.", "pending", "delivered", "failed"),
+    ]
     next_attempt: Annotated[
         str, Meta(description="When the next attempt is due, or empty.")
     ]
@@ -149,6 +158,7 @@ class EventDeliveriesAnswer(msgspec.Struct):
     next_cursor: Annotated[
         int, Meta(description="`cursor` of the next page; 0 on the last.")
     ]
+    has_more: HasMore = False
 
 
 class SubscriptionSecret(msgspec.Struct):
@@ -157,5 +167,5 @@ class SubscriptionSecret(msgspec.Struct):
     subscription_id: SubscriptionId
     secret: Annotated[str, Meta(description="The new secret.")]
     old_secret_signs_until: Annotated[
-        str, Meta(description="Time until which the old secret also signs events.")
+        str, time("Time until which the old secret also signs events")
     ]

@@ -5,7 +5,16 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from leyden.schemas.kinds import Created, Endpoint, NodeId, Time, Webhook
+from leyden.schemas.kinds import (
+    Created,
+    Endpoint,
+    HasMore,
+    NodeId,
+    Time,
+    Webhook,
+    one_of,
+    time,
+)
 
 
 class DeliveriesQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -34,7 +43,9 @@ class TestEvent(msgspec.Struct, forbid_unknown_fields=True):
 class NodeEvent(msgspec.Struct):
     """An event as sent to the webhook."""
 
-    type: Annotated[str, Meta(description="`status`, `update` or `error`.")]
+    type: Annotated[
+        str, one_of("`status`, `update` or `error`.", "status", "update", "error")
+    ]
     details: Annotated[dict[str, str], Meta(description="What happened; see Webhooks.")]
     api: Endpoint
 
@@ -68,7 +79,14 @@ class DeliveryItem(msgspec.Struct):
     test: Annotated[bool, Meta(description="Whether this is a test event.")]
     created: Created
     status: Annotated[
-        str, Meta(description="`pending`, `delivered`, `superseded` or `failed`.")
+        str,
+        one_of(
+            "`pending`, `delivered`, `superseded` or `failed`.",
+            "pending",
+            "delivered",
+            "superseded",
+            "failed",
+        ),
     ]
     next_attempt: Annotated[
         str, Meta(description="When the next attempt is due, or empty.")
@@ -82,9 +100,10 @@ class ReceiverItem(msgspec.Struct):
     """The webhook's status: active, or paused as `failing` or `gone`."""
 
     webhook: Webhook
-    status: Annotated[str, Meta(description="`active` or `paused`.")]
+    status: Annotated[str, one_of("`active` or `paused`.", "active", "paused")]
     reason: Annotated[
-        str, Meta(description="Why it is paused: `failing`, `gone`, or empty.")
+        str,
+        one_of("Why it is paused: `failing`, `gone`, or empty.", "failing", "gone", ""),
     ]
     failing_since: Annotated[
         str, Meta(description="Time since which every attempt has failed, or empty.")
@@ -92,7 +111,7 @@ class ReceiverItem(msgspec.Struct):
 
 
 class DeliveriesAnswer(msgspec.Struct):
-    """A node's deliveries, newest first; `next_cursor` is 0 at the end."""
+    """A page of a node's deliveries, newest first."""
 
     node_id: NodeId
     receiver: Annotated[
@@ -104,6 +123,7 @@ class DeliveriesAnswer(msgspec.Struct):
     next_cursor: Annotated[
         int, Meta(description="`cursor` of the next page; 0 on the last.")
     ]
+    has_more: HasMore = False
 
 
 class SecretAnswer(msgspec.Struct):
@@ -112,5 +132,5 @@ class SecretAnswer(msgspec.Struct):
     node_id: NodeId
     webhook_secret: Annotated[str, Meta(description="The new secret.")]
     old_secret_signs_until: Annotated[
-        str, Meta(description="Time until which the old secret also signs events.")
+        str, time("Time until which the old secret also signs events")
     ]

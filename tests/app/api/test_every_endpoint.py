@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from datetime import timedelta
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from leyden.base.settings import Settings
 from leyden.errors import Stale
 from leyden.people import api_keys
 from leyden.people.rules.keys import write_key
-from tests.base.api.conftest import Caller, caller
+from tests.base.api.conftest import Answer, Caller, caller
 from tests.conftest import NOW
 
 
@@ -95,16 +96,11 @@ async def test_bob_may_and_charlie_gets_the_same_as_for_what_does_not_exist(
     absent = await charlie.get("/organizations/no-such/lamps")
     nowhere = await charlie.get("/nowhere")
     assert (foreign.status, foreign.body) == (404, b'{"message":"not found"}')
-    assert (foreign.status, foreign.headers, foreign.body) == (
-        absent.status,
-        absent.headers,
-        absent.body,
-    )
-    assert (foreign.status, foreign.headers, foreign.body) == (
-        nowhere.status,
-        nowhere.headers,
-        nowhere.body,
-    )
+    assert foreign.headers["error-code"] == "not_found"
+    for other in (absent, nowhere):
+        assert (foreign.status, foreign.body) == (other.status, other.body)
+        differ = {n for n in other.headers if other.headers[n] != foreign.headers[n]}
+        assert differ <= {"ratelimit-remaining", "ratelimit-reset"}  # of Charlie's own
 
 
 @pytest.mark.parametrize("path", ["%2e%2e", "a%2fb", "%00", "..", "", "a/b"])
@@ -116,20 +112,45 @@ async def test_a_path_in_disguise_is_not_found(alice: Caller, path: str) -> None
 async def test_without_a_live_key_nothing_is_told(
     nobody: Caller, alice: Caller, platform: Platform, lamps: str
 ) -> None:
-    unauthorized = (401, {"message": "Unauthorized"})
+    unauthorized = (401, "Unauthorized", "Bearer")
+
+    def told(answer: Answer) -> tuple[int, str, str]:
+        how = answer.headers["www-authenticate"]
+        return answer.status, answer.json()["message"], how
+
     for path in (lamps, "/nowhere", "/flow/light"):
-        answer = await nobody.get(path)
-        assert (answer.status, answer.json()) == unauthorized
+        assert told(await nobody.get(path)) == unauthorized
     for key in ("", "leyden_", "x" * 5000, f"{alice.key}x", (alice.key or "").lower()):
         alice_with = Caller(alice.api, key, alice.organization_id)
         answer = await alice_with.get(lamps)
-        assert (answer.status, answer.json()) == unauthorized
+        assert told(answer) == unauthorized
     twice = await alice.get(lamps, x_service_auth=alice.key or "")
-    assert (twice.status, twice.json()) == unauthorized
+    assert told(twice) == unauthorized
     [stored] = await platform.database.reader.keys.list_(alice.organization_id)
     await api_keys.revoke(platform, alice.organization_id, stored.id, actor="test")
     answer = await alice.get(lamps)
-    assert (answer.status, answer.json()) == unauthorized
+    assert told(answer) == unauthorized
+
+
+async def test_a_key_may_be_a_bearer_token(alice: Caller, lamps: str) -> None:
+    bearing = Caller(alice.api, None, alice.organization_id)
+    assert (await bearing.get(lamps, authorization=f"Bearer {alice.key}")).status == 200
+    assert (await bearing.get(lamps, authorization=f"Basic {alice.key}")).status == 401
+    # Both headers say the same, or one of them can't be meant.
+    assert (await alice.get(lamps, authorization=f"bearer {alice.key} ")).status == 200
+    assert (await alice.get(lamps, authorization="Bearer other")).status == 401
+    assert (await alice.get(lamps, authorization="Basic other")).status == 200
+
+
+async def test_a_response_says_what_is_left_of_the_limit(
+    alice: Caller, lamps: str
+) -> None:
+    first, second = await alice.get(lamps), await alice.get(f"{lamps}?limit=0")
+    for answer in (first, second):
+        assert answer.headers["ratelimit-limit"] == "10000"
+        assert int(answer.headers["ratelimit-reset"]) <= 1
+    left = [int(each.headers["ratelimit-remaining"]) for each in (first, second)]
+    assert left == [9999, 9998]
 
 
 async def test_spaces_around_a_key_are_none_of_it(alice: Caller, lamps: str) -> None:
@@ -172,7 +193,10 @@ async def test_a_key_does_only_what_its_scope_says(
         actor="test",
     )
     flow = Caller(alice.api, text, alice.organization_id)
-    assert (await flow.get(lamps)).status == 403
+    refused = await flow.get(lamps)
+    assert refused.status == 403
+    assert refused.json()["message"] == "this key lacks the scope node"
+    assert refused.headers["error-code"] == refused.json()["code"] == "missing_scope"
     assert (await flow.post("/flow/light", {"watts": 1})).status == 200
 
 
@@ -191,8 +215,8 @@ async def test_methods_are_told(alice: Caller, lamps: str) -> None:
     [
         (b"", "the body is not valid JSON: line 1, column 1"),
         (b"{", "the body is not valid JSON: line 1, column 2"),
-        (b"[]", "expected object, got array"),
-        (b"null", "expected object, got null"),
+        (b"[]", "the body must be an object, not an array"),
+        (b"null", "the body must be an object, not null"),
         (b"\xef\xbb\xbf{}", "the body is not valid JSON: line 1, column 1"),
         (b'{"watts": "\xff"}', "the body is not valid UTF-8"),
         (b'{"watts": 1, "watts": 2}', "the body has an object with duplicate keys"),
@@ -204,20 +228,20 @@ async def test_methods_are_told(alice: Caller, lamps: str) -> None:
             b'{"watts": 1e2}',
             "watts: must be a whole number, without a decimal point or an exponent",
         ),
-        (b'{"watts": 1, "colour": 1.5}', "colour: expected str, got number"),
-        (b'{"watts": 1, "price": 1.5}', "unknown field price"),
-        (b"1.5", "expected object, got number"),
+        (b'{"watts": 1, "colour": 1.5}', "colour: must be a string, not a number"),
+        (b'{"watts": 1, "price": 1.5}', "price: is not a known field"),
+        (b"1.5", "the body must be an object, not a number"),
         (b'{"watts": NaN}', "the body is not valid JSON: NaN and Infinity are not"),
         (b'{"watts": ' + b"9" * 5000 + b"}", "watts: is too large"),
-        (b'{"watts": true}', "watts: expected int, got bool"),
-        (b'{"watts": "1"}', "watts: expected int, got str"),
-        (b'{"watts": null}', "watts: expected int, got null"),
-        (b'{"watts": 0}', "watts: expected int >= 1"),
-        (b'{"watts": 1001}', "watts: expected int <= 1000"),
-        (b"{}", "the field watts is required"),
-        (b'{"watts": 1, "price": 1}', "unknown field price"),
-        (b'{"watts": 1, "<b>": 1}', "unknown field"),
-        (b'{"watts": 1, "lit": 1}', "lit: expected bool, got int"),
+        (b'{"watts": true}', "watts: must be an integer, not a boolean"),
+        (b'{"watts": "1"}', "watts: must be an integer, not a string"),
+        (b'{"watts": null}', "watts: must be an integer, not null"),
+        (b'{"watts": 0}', "watts: must be at least 1"),
+        (b'{"watts": 1001}', "watts: must be at most 1,000"),
+        (b"{}", "watts: is required"),
+        (b'{"watts": 1, "price": 1}', "price: is not a known field"),
+        (b'{"watts": 1, "<b>": 1}', "the body has an unknown field"),
+        (b'{"watts": 1, "lit": 1}', "lit: must be a boolean, not an integer"),
         (
             b'{"watts": 1, "colour": "a\\u0000"}',
             "colour: text must not contain NUL",
@@ -240,6 +264,9 @@ async def test_a_wrong_body_is_told_what_is_wrong(
         return
     assert answer.status == 400
     assert message in answer.json()["message"]
+    field, colon, _ = message.partition(": ")
+    is_named = bool(colon) and " " not in field
+    assert answer.json().get("field") == (field if is_named else None)
     lines = await platform.database.reader.audit.latest()
     assert "lit" not in {line.action for line in lines}
 
@@ -363,7 +390,7 @@ async def test_what_someone_else_moved_is_tried_again(
 async def test_a_bug_shows_nothing_of_itself(alice: Caller, lamps: str) -> None:
     answer = await alice.post(lamps, {"watts": 1, "colour": "broken"})
     assert answer.status == 500
-    assert set(answer.json()) == {"message"}
+    assert {"message", "code", "doc_url"} <= set(answer.json())
     assert "Zero" not in answer.body.decode()
 
 
@@ -379,6 +406,9 @@ class TestLimits:
         assert statuses == [200, 200, 200, 429]
         waited = await alice.get(lamps)
         assert 1 <= int(waited.headers["retry-after"]) <= 20
+        assert waited.headers["ratelimit-limit"] == "3"
+        assert waited.headers["ratelimit-remaining"] == "0"
+        assert waited.headers["ratelimit-reset"] == waited.headers["retry-after"]
         assert (await charlie.get("/nowhere")).status == 404
 
     async def test_all_keys_of_an_organization_get_what_five_may_ask(
@@ -402,8 +432,10 @@ class TestLimits:
         while (await alice.get(lamps)).status == 200:
             pass
         refused = [asyncio.create_task(alice.get(lamps)) for _ in range(100)]
-        at_once, late = await asyncio.wait(refused, timeout=0.1)
+        began = time.monotonic()
+        at_once, late = await asyncio.wait(refused, return_when=asyncio.FIRST_COMPLETED)
         assert at_once
+        assert time.monotonic() - began < 1  # none that is late comes so soon
         assert late
         assert (await charlie.get("/nowhere")).status == 404
         assert {(await each).status for each in refused} == {429}
@@ -454,8 +486,9 @@ class TestLimits:
 
 def test_the_table_is_json(operations: tuple[Operation, ...]) -> None:
     from leyden.base.http.operations import Table  # noqa: PLC0415  only here
+    from leyden.manual import unkeyed  # noqa: PLC0415  only here
     from leyden.manual.openapi import document  # noqa: PLC0415  only here
 
     described = document(Table(operations), version="0")
     assert json.loads(json.dumps(described)) == described
-    assert set(described["paths"]) == {LAMPS, "/flow/light"}
+    assert set(described["paths"]) - set(unkeyed.paths()) == {LAMPS, "/flow/light"}

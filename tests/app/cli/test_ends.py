@@ -39,7 +39,7 @@ def waiting_for_an_order(
     with platform.client() as client:
         order_id = client.flow.create(1_000_000).order_id
     with subprocess.Popen(
-        [LEYDEN, "flow", "status", order_id, "--wait", "filled"],
+        [LEYDEN, "channels", "show", order_id, "--wait", "filled"],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -119,10 +119,10 @@ def test_a_reader_that_has_seen_enough_is_no_error_to_tell_of(
     ("words", "said"),
     [
         (
-            ("flow", "cancel", "ORDER"),
+            ("channels", "cancel", "ORDER"),
             (
-                "leyden: can't prompt without a terminal: "
-                "pass the answer as an option, see --help"
+                "leyden: Cancel this order (status: waiting_payment)? You get 0 sat as "
+                "credit. Nothing was done: without a terminal, pass --yes to confirm"
             ),
         ),
         (
@@ -162,7 +162,7 @@ def test_quiet_says_nothing_of_how_it_goes(
         order = client.flow.create(1_000_000)
         client.flow.cancel(order.order_id)
     done = subprocess.run(
-        [LEYDEN, "--quiet", "flow", "status", order.order_id, "--wait", "cancelled"],
+        [LEYDEN, "--quiet", "channels", "show", order.order_id, "--wait", "cancelled"],
         env=environment,
         capture_output=True,
         text=True,

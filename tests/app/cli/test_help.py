@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -10,8 +11,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from leyden import __version__
 from leyden.app import commands
 from leyden.app.main import leyden
+from leyden.base.cli import groups
 from leyden.errors import SetupError
 from tests.test_docs import parse
 
@@ -31,15 +34,15 @@ def every(
 
 
 COMMANDS = dict(every(leyden))
+DEVELOPERS = ("check", "test", "bench", "release", "dev ")
 
 
 def examples(words: str, command: click.Command) -> list[str]:
     """Return the lines of its help that are commands."""
     lines = (line.strip() for line in (command.help or "").splitlines())
     text = "\n".join(lines).replace("\\\n", " ")
-    return re.findall(
-        rf"^(?:eval \"\$\(|\$\()?(leyden {words}\b.*)$", text, re.MULTILINE
-    )
+    before = r"(?:eval \"\$\(|\$\(|LEYDEN_HOME=.* )?"
+    return re.findall(rf"^{before}(leyden {words}\b.*)$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -67,9 +70,23 @@ def test_every_option_says_what_it_is_for(words: str) -> None:
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_every_command_of_a_customer_speaks_to_machines(words: str) -> None:
-    if words.startswith(("nodes ", "flow ", "wallet ")):
+    if words.startswith(("nodes ", "channels ", "credit ", "webhooks ", "wallet ")):
         names = {name for option in COMMANDS[words].params for name in option.opts}
         assert {"--json", "--profile"} <= names
+
+
+def test_every_command_that_answers_speaks_to_machines() -> None:
+    silent = {
+        words
+        for words, command in COMMANDS.items()
+        if "--json" not in {name for option in command.params for name in option.opts}
+    }
+    runs_on = {"up", "serve", "worker", "gateway", "mcp", "unlocker", "events forward"}
+    prints_text = {"logs", "help", "completion", "config --markdown", "daemons path"}
+    assert {each for each in silent if not each.startswith(DEVELOPERS)} <= {
+        *(runs_on | prints_text | {"down", "migrate", "backup follow"}),
+        *("encryption-keys kubernetes", "daemons build", "daemons wheel"),
+    }
 
 
 def test_the_table_says_what_each_commands_help_begins_with() -> None:
@@ -104,3 +121,28 @@ def test_benchmarks_are_listed_and_their_parts_are_not() -> None:
     assert not names & {"attacks", "burner", "simulated_lnds"}
     unknown = CliRunner().invoke(leyden, ["bench", "attacks"])
     assert isinstance(unknown.exception, SetupError)
+
+
+def test_commands_of_a_clone_are_listed_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = CliRunner()
+    assert "Development commands:" in runner.invoke(leyden, ["--help"]).output
+    monkeypatch.setattr(groups, "_ROOT", "/nowhere")
+    listed = runner.invoke(leyden, ["--help"]).output
+    assert "Development commands:" not in listed
+    assert "\n  bench " not in listed
+    assert "\n  doctor " in listed
+
+
+def test_help_is_a_command_and_so_is_the_version() -> None:
+    runner = CliRunner()
+    for words in ([], ["channels"], ["nodes", "create"]):
+        helped = runner.invoke(leyden, ["help", *words])
+        assert helped.exit_code == 0
+        asked = runner.invoke(leyden, [*words, "--help"], prog_name="leyden")
+        assert helped.output == asked.output
+    assert runner.invoke(leyden, ["help", "nothing"]).exit_code == 2
+    printed = runner.invoke(leyden, ["version"]).output
+    assert printed == f"leyden {__version__}\n"
+    assert json.loads(runner.invoke(leyden, ["version", "--json"]).output) == {
+        "version": __version__
+    }

@@ -14,11 +14,11 @@ from tests.ports import free_port
 LEYDEN = Path(sys.executable).with_name("leyden")
 # All that opens a database, or makes a folder, in one way or another.
 WRITING = [
-    "org create Pier",
-    "secrets rotate",
+    "orgs create Pier",
+    "encryption-keys rotate",
     "serve",
 ]
-LOOKING = ["org list"]
+LOOKING = ["orgs list"]
 
 
 def typed(home: Path, words: str) -> subprocess.CompletedProcess[str]:
@@ -88,5 +88,5 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", mib=4) as disk:
         assert typed(disk / "home", "migrate").returncode == 0
         fill(disk)
-        is_told(typed(disk / "home", "org create Pier"))
+        is_told(typed(disk / "home", "orgs create Pier"))
         is_told(typed(disk / "new", "migrate"))

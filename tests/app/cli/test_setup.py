@@ -1,8 +1,10 @@
+import asyncio
 import json
 import os
 import socket
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -10,10 +12,12 @@ from threading import Thread
 import pytest
 
 from leyden.base.settings import Settings, every_setting
+from leyden.operators.cli.doctor_checks import CheckResult, examine
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.layout import DaemonPorts, access_for
 from leyden_workshop.devnet.wiring import wired
 from tests.app.cli.conftest import Typed, printed_json
+from tests.channels.tickets.stand_in_poold import standing_in
 from tests.ports import free_port
 
 _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
@@ -35,18 +39,18 @@ def test_keys_of_a_cluster_are_written_for_their_owner_only_and_once(
     file = tmp_path / "keys.yaml"
     before = os.umask(0o022)
     try:
-        result = typed("secrets", "kubernetes", "--output", str(file))
+        result = typed("encryption-keys", "kubernetes", "--output", str(file))
     finally:
         os.umask(before)
     assert (result.exit_code, result.output) == (0, "")
     assert file.stat().st_mode & 0o777 == 0o600
     written = file.read_text()
     assert "kind: Secret" in written
-    again = typed("secrets", "kubernetes", "--output", str(file))
+    again = typed("encryption-keys", "kubernetes", "--output", str(file))
     assert again.exit_code != 0
     assert "already exists" in again.stderr
     assert file.read_text() == written
-    assert "kind: Secret" in typed("secrets", "kubernetes").output
+    assert "kind: Secret" in typed("encryption-keys", "kubernetes").output
 
 
 def test_config_keeps_secrets_to_itself(
@@ -64,7 +68,7 @@ def test_a_wrong_setting_is_refused_by_every_command(
     typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEYDEN_API_PORT", "ten")
-    for words in (("config",), ("migrate",), ("org", "list")):
+    for words in (("config",), ("migrate",), ("orgs", "list")):
         refused = typed(*words)
         assert refused.exit_code == 1
         assert refused.stderr.startswith("leyden: api_port: ")
@@ -106,10 +110,10 @@ def test_what_a_killed_platform_left_does_not_pass_for_one_that_is_up(
 
 def test_rotating_the_keys(typed: Typed) -> None:
     typed("migrate")
-    rotated = typed("secrets", "rotate")
+    rotated = typed("encryption-keys", "rotate")
     assert "now back up" in rotated.stdout
     assert "waiting 5 s" in rotated.stderr
-    assert typed("org", "list").exit_code == 0
+    assert typed("orgs", "list").exit_code == 0
 
 
 class _Ready(BaseHTTPRequestHandler):
@@ -221,6 +225,37 @@ def test_doctor_says_what_keeps_tor_from_giving_addresses(
     monkeypatch.setenv("LEYDEN_PEER_PORTS", "21000-21999")
     said = typed("doctor").stdout.partition(line)[2]
     assert "nothing listens there: start Tor, or correct" in said.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("days", "says"),
+    [([], "no batch has cleared yet"), ([9, 5], "5 days ago"), ([9, 1], "")],
+)
+async def test_doctor_warns_where_the_auction_clears_no_batches(
+    tmp_path: Path, days: list[int], says: str
+) -> None:
+    line = "the auction has cleared a batch in the last 3 days"
+    now = datetime.now(UTC)
+    async with standing_in(tmp_path) as poold:
+        poold.batches = [now - timedelta(days=each) for each in days]
+        given = Settings(
+            home=str(tmp_path),
+            market="own, pool",
+            pool_host=poold.access.host,
+            pool_certificate=str(poold.access.certificate),
+            pool_macaroon=str(poold.access.macaroon),
+        )
+
+        async def found() -> CheckResult:
+            results = await asyncio.to_thread(lambda: list(examine(given, {})))
+            (result,) = [each for each in results if each.what == line]
+            return result
+
+        first = await found()
+        assert (first.well, first.needed) == (not says, False)
+        assert says in first.mend
+        poold.says["BatchSnapshots"] = "the auctioneer is somewhere else"
+        assert "not known" in (await found()).mend
 
 
 def test_doctor_looks_at_what_up_runs_with(

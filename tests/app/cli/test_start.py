@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 OF_MIGRATIONS = {"sqlalchemy", "alembic"}
 OF_SERVERS = {"aiohttp", "grpc", "jinja2", "uvicorn", "leyden.base.pages"}
 OF_THE_ROOT = {
-    *("app", "app.main", "app.commands"),
+    *("app", "app.main", "app.commands", "app.renamed"),
     *("base", "base.cli", "base.cli.exit_codes", "base.cli.groups"),
     *("errors",),
 }

@@ -126,6 +126,7 @@ async def _flow(record: Recorder, alice: Caller, world: World) -> None:
     await until(alice, order, "created")
     this = {"order_id": order["order_id"]}
     await record.call("flow_status", this)
+    await record.call("flow_get", **this)
     await record.call("flow_cancel", this)
     await _filled(alice, world)
     await record.call("flow_list", query={"limit": 2})
@@ -178,6 +179,7 @@ async def test_every_example_is_what_the_api_answers_and_fits_its_schema(
     await _lives(record, fleet_harness, one)
     await _flow(record, alice, world)
     await record.call("quotas_show")
+    await record.call("platform_show")
     await record.call("events_list", query={"type": "order.*", "limit": 2})
     await _subscriptions(record)
     answer = record.text()
@@ -201,6 +203,8 @@ def _check_schemas() -> None:
     described = _described()
     for path, methods in described["paths"].items():
         for method, of in methods.items():
+            if "security" in of:
+                continue  # beside the table: health and LSPS1
             contents = [of["responses"]["200"]["content"]["application/json"]]
             if "requestBody" in of:
                 contents.append(of["requestBody"]["content"]["application/json"])
@@ -216,11 +220,11 @@ def test_every_operation_and_field_is_described() -> None:
     for path, methods in described["paths"].items():
         for method, of in methods.items():
             texts = [of["summary"], of["description"]]
-            texts += [each["description"] for each in of["parameters"]]
+            texts += [each["description"] for each in of.get("parameters", ())]
             assert all(texts), (method, path)
             assert set(of["tags"]) <= {each["name"] for each in described["tags"]}
     for name, schema in described["components"]["schemas"].items():
-        for field, of in schema["properties"].items():
+        for field, of in schema.get("properties", {}).items():
             assert of.get("description"), f"{name}.{field}"
 
 

@@ -1,6 +1,7 @@
 """The API reference and the guides in a real browser: read, searched and tried."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -54,10 +55,18 @@ async def key(platform: Platform, alice: Visitor) -> str:
     return text
 
 
+GUIDES = sorted(
+    f"/docs/{each.stem}"
+    for each in (Path(__file__).parents[3] / "docs/customers").glob("*.md")
+    if each.stem not in {"README", "api"}
+)
+
+
 @pytest.mark.parametrize(
     ("scheme", "size"),
     [("dark", NARROW), pytest.param("light", WIDE, marks=pytest.mark.long)],
 )
+@pytest.mark.timeout(300)
 async def test_everyone_can_read_them(
     base: str, scheme: Literal["light", "dark"], size: ViewportSize
 ) -> None:
@@ -65,7 +74,7 @@ async def test_everyone_can_read_them(
     async with chromium() as browser:
         context = await browser.new_context(color_scheme=scheme, viewport=size)
         screen = await Screen.opened(context, base)
-        for path in ("/docs/errors", "/docs/api"):
+        for path in ("/docs", *GUIDES, "/docs/api"):
             await screen.go(path)
             if path == "/docs/api":
                 await _search(screen.page, "create an order")  # all are made alike

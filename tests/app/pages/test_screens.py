@@ -8,13 +8,15 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import ViewportSize
 
-from leyden.app.front import dashboard
+from leyden.app.front import dashboard, make_front
 from leyden.app.serving.site import Site
+from leyden.base.http.server import bind, serving
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.events import letters
 from leyden.events.rows.email_links import EmailLink, LinkKind
 from leyden.people import accounts, api_keys
+from leyden.values import replace
 from tests.base.pages.conftest import PASSWORD
 from tests.base.pages.keyboard import faults_by_keyboard
 from tests.base.pages.mailroom import SENDS_EMAILS
@@ -68,6 +70,9 @@ async def pages(
         expires=None,
         actor=f"operator:{EVIL}",
     )
+    operators_key, _ = await api_keys.create_operator_key(
+        platform, name=EVIL, expires=None, actor=EVIL
+    )
     await accounts.set_operator(
         platform, "alice@example.org", operator=True, actor=EVIL
     )
@@ -101,6 +106,7 @@ async def pages(
         "alarm_endpoint_id": f"{of_alarms['once']}S",
         "id": team.id,
         "key_id": key.id,
+        "operator_key_id": operators_key.id,
         "user_id": await user_id(platform, "alice"),
         "invitation_id": invitation.id,
     }
@@ -156,6 +162,21 @@ async def test_every_page_is_clean_and_open_to_everyone(
             faults += [f"{path}: {each}" for each in found]
     assert faults == []
     assert screen.complaints == []
+
+
+async def test_the_status_page_is_clean_on_a_phone(platform: Platform) -> None:
+    sockets = bind("127.0.0.1", 0)
+    own = f"http://localhost:{sockets[0].getsockname()[1]}"
+    given = replace(platform, settings=replace(platform.settings, status_page=True))
+    site = dashboard(given, version="0.1.0", origins=[own])
+    front = make_front(given, site, far=None, challenges=None)
+    async with serving(front, sockets, grace_s=1), chromium() as browser:
+        context = await browser.new_context(viewport=NARROW)
+        screen = await Screen.opened(context, own)
+        await screen.go("/status")
+        assert "Platform status" in await screen.page.content()
+        assert await screen.faults() == []
+        assert screen.complaints == []
 
 
 async def test_a_passkey_signs_in_and_a_removed_one_does_not(
@@ -226,6 +247,40 @@ async def test_times_are_in_the_readers_zone_with_utc_on_hover(
             assert await time.get_attribute("datetime") == "2026-03-01T12:00:00+00:00"
 
 
+async def test_theme_and_time_zone_are_as_a_person_chose_them(
+    base: str, alice: Visitor
+) -> None:
+    """In guides too, which know nobody."""
+    paper = "getComputedStyle(document.body).backgroundColor"
+    async with chromium() as browser:
+        context = await browser.new_context(
+            color_scheme="light", timezone_id="Europe/Berlin"
+        )
+        screen = await Screen.opened(context, base)
+        page = screen.page
+        await screen.sign_in("alice@example.org")
+        await screen.go("/app/account")
+        light = await page.evaluate(paper)
+        await page.select_option("#theme", "dark")
+        await page.select_option("#time_zone", "Asia/Kolkata")
+        await page.click("form[action='/app/account/display'] button")
+        await page.wait_for_url("**/account?done=display")
+        dark = await page.evaluate(paper)
+        assert dark != light
+        assert await screen.faults() == []
+        await screen.go(f"{alice.root}/team")
+        assert await page.locator("main time").first.text_content() == (
+            "2026-03-01 17:30"
+        )
+        assert await page.inner_text("[data-zone-name]") == "Asia/Kolkata"
+        await screen.go("/app/account")
+        assert await page.input_value("#theme") == "dark"
+        await context.clear_cookies()
+        await screen.go("/app/sign-in")
+        await page.wait_for_function(f"{paper} === '{dark}'")
+    assert screen.complaints == []
+
+
 async def test_on_a_phone_a_channel_is_priced_as_its_capacity_is_typed(
     base: str, alice: Visitor
 ) -> None:
@@ -234,7 +289,7 @@ async def test_on_a_phone_a_channel_is_priced_as_its_capacity_is_typed(
         screen = await Screen.opened(await browser.new_context(viewport=size), base)
         page = screen.page
         await screen.sign_in("alice@example.org")
-        await screen.go(f"{alice.root}/channels/new")
+        await screen.go(f"{alice.root}/channels/new?for=")
         field = page.locator("#capacity")
         await field.fill("")
         await field.press_sequentially("4200000")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from leyden.app.endpoints import OPERATIONS
+from leyden.app.endpoints import OPERATIONS, OPERATOR_OPERATIONS
 from leyden.app.serving.api import Api
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
@@ -21,7 +21,7 @@ from leyden.manual.openapi import refusals
 from leyden.people import accounts, api_keys
 from tests.conftest import NOW
 
-_TABLE = Table(OPERATIONS)
+_TABLE = Table((*OPERATIONS, *OPERATOR_OPERATIONS))
 
 
 @dataclass(frozen=True)

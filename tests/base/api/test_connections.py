@@ -53,7 +53,10 @@ def test_who_stops_in_the_middle_is_told_408(
     with server.caller() as caller:
         caller.send(begun)
         (answer,) = caller.read_all(quiet_s=5)
-    assert (answer.status, answer.json()) == (408, {"message": message})
+    assert (answer.status, answer.json()) == (
+        408,
+        {"message": message, "code": "request_timeout"},
+    )
     assert answer.closed
     assert server.app.asked == []
 
@@ -175,7 +178,7 @@ def test_half_a_body_and_no_more_to_come_is_told_400(server: Running) -> None:
         caller.send(POST + b"Content-Length: 9\r\n\r\nabc")
         caller.socket.shutdown(socket.SHUT_WR)
         (answer,) = caller.read_all()
-    assert answer.json() == {"message": "the request is incomplete"}
+    assert answer.json()["message"] == "the request is incomplete"
 
 
 def test_who_sends_no_more_still_gets_the_answers(server: Running) -> None:
@@ -246,7 +249,8 @@ def test_an_answer_before_the_body_is_not_lost_to_the_rest_of_it(
 def test_a_failing_application_answers_in_json(server: Running) -> None:
     (answer,) = server.send(b"GET /fails HTTP/1.1\r\n" + HEAD + b"\r\n")
     assert answer.status == 500
-    assert answer.json() == {"message": "something went wrong on our side"}
+    assert answer.json()["message"] == "internal error; it has been logged"
+    assert answer.headers["error-code"] == "internal_error"
 
 
 def test_five_hundred_slow_callers_do_not_delay_the_others() -> None:

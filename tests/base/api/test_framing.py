@@ -234,7 +234,8 @@ def test_each_request_is_answered_as_the_table_says(
     assert "GET /smuggled" not in server.app.asked
     for each in answers:
         if each.status != 200:
-            assert set(each.json()) == {"message"}
+            assert set(each.json()) == {"message", "code"}
+            assert each.headers["error-code"] == each.json()["code"]
             assert each.headers["content-type"] == "application/json"
 
 

@@ -1,5 +1,9 @@
 """The server starts with one clear line, speaks TLS, and stops without haste."""
 
+import io
+import json
+import logging
+import re
 import socket
 import ssl
 import time
@@ -11,6 +15,7 @@ import pytest
 
 from leyden.base.http.connections import ConnectionLimits
 from leyden.base.http.server import bind, tls
+from leyden.base.logs import JsonFormatter
 from leyden.errors import SetupError
 from tests.authority import Authority
 from tests.base.api.wire import Echo, Running, running, until
@@ -44,6 +49,27 @@ def test_a_stop_lets_requests_finish_and_takes_no_more(server: Running) -> None:
         assert answer is not None
         assert answer.status == 200
         assert answer.headers["connection"] == "close"
+
+
+def test_each_response_has_an_id_of_its_own_which_log_lines_have(
+    server: Running,
+) -> None:
+    lines = io.StringIO()
+    handler = logging.StreamHandler(lines)
+    handler.setFormatter(JsonFormatter())
+    logger = logging.getLogger("uvicorn.error")
+    logger.addHandler(handler)
+    try:
+        mine = b"GET /fails HTTP/1.1\r\nRequest-Id: req_mine\r\n" + HEAD + b"\r\n"
+        answers = server.send(ASK + ASK + mine) + server.send(b"\n")
+    finally:
+        logger.removeHandler(handler)
+    ids = [each.headers["request-id"] for each in answers]
+    assert [each.status for each in answers] == [200, 200, 500, 400]
+    assert len(set(ids)) == 4
+    assert all(re.fullmatch("req_[0-9a-f]{24}", each) for each in ids)
+    [line] = lines.getvalue().splitlines()
+    assert json.loads(line)["request_id"] == ids[2]
 
 
 def test_a_connection_ends_after_its_response_when_a_stop_is_near(

@@ -12,6 +12,9 @@ ROW = {
     "memory_bytes": 94_371_840,
     "bytes_in": 512,
     "blocks": 2016,
+    "total_fee": 18_999,
+    "uptime_s": 60,
+    "limit": 25,
     "created": AT,
     "says": "at 2026-03-01T12:00:05.123Z",
 }
@@ -37,7 +40,10 @@ def test_bytes_have_units_and_times_are_those_of_the_reader(
     assert shown == {
         "memory_bytes": "90.0 MiB",
         "bytes_in": "512 B",
-        "blocks": "2016",
+        "blocks": "2,016 blocks",
+        "total_fee": "18,999 sat",
+        "uptime_s": "60 s",
+        "limit": "25",
         "created": "2026-03-01 13:00:05 CET",
         "says": ROW["says"],
     }

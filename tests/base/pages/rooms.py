@@ -36,6 +36,7 @@ _QUERIES = {
     "/app/account/passkeys/remove": "passkey={passkey_id}",
     "/app/account/confirm-email": "word={email_word}",
     "/app/{organization_id}/keys/revoke": "key={key_id}",
+    "/app/operator/keys/revoke": "key={operator_key_id}",
     "/app/{organization_id}/team/remove": "user={user_id}",
     "/app/{organization_id}/team/withdraw": "invitation={invitation_id}",
 }

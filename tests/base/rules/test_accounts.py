@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leyden.base.rules.accounts import (
+    INSTALLATION,
+    OF_ORGANIZATIONS,
     ApiKey,
+    Principal,
     Scope,
     check_email,
     check_name,
@@ -43,9 +46,20 @@ def test_an_address_is_kept_in_lower_case() -> None:
 
 def test_scopes_are_known_words_and_at_least_one() -> None:
     assert parse_scopes(["node", " flow"]) == {Scope.NODE, Scope.FLOW}
-    for words in ([], [""], ["root"], ["node", "root"]):
-        with pytest.raises(Malformed, match="node, flow"):
+    for words in ([], [""], ["root"], ["node", "root"], ["operator"]):
+        with pytest.raises(Malformed, match=r"one or more of: node, flow$"):
             parse_scopes(words)
+
+
+def test_an_operator_is_known_by_the_owner_of_the_key_and_by_its_scope() -> None:
+    every, node = OF_ORGANIZATIONS, frozenset({Scope.NODE})
+    operator = Principal(INSTALLATION, "7", every)
+    assert (operator.is_operator, operator.actor) == (True, "operator:key:7")
+    for principal in (
+        Principal("harbour", "7", every),
+        Principal(INSTALLATION, "7", node),
+    ):
+        assert (principal.is_operator, principal.actor) == (False, "key:7")
 
 
 def test_a_key_lives_until_it_expires_or_is_revoked() -> None:
@@ -57,7 +71,7 @@ def test_a_key_lives_until_it_expires_or_is_revoked() -> None:
             organization_id=new_id(),
             name="backend",
             hint="leyden_abcd",
-            scopes=frozenset(Scope),
+            scopes=OF_ORGANIZATIONS,
             created=NOON,
             expires=expires,
             last_used=None,

@@ -1,6 +1,7 @@
 """Channels as people buy them: priced, ordered, paid, followed, given up."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from msgspec.structs import force_setattr
 from leyden.base.platform import Platform
 from leyden.base.rules.units import Sats
 from leyden.base.settings import Settings
+from leyden.channels.money import credit
+from leyden.channels.rules.payments import Confirmations
 from leyden.channels.rules.pricing import Terms
 from leyden.nodes.rules.observations import LndState
 from leyden.values import replace
@@ -23,7 +26,7 @@ WISH = {
     "self_chan_balance": "",
     "lease": "2016",
     "tier": "best",
-    "bps": "",
+    "premium": "",
 }
 
 
@@ -64,10 +67,10 @@ async def paid(visitor: Visitor, world: World) -> tuple[str, str]:
 
 
 async def test_the_price_is_shown_while_one_types(alice: Visitor) -> None:
-    url = f"{alice.root}/channels/quote?capacity=1000000&lease=2016&tier=best&bps="
+    url = f"{alice.root}/channels/quote?capacity=1000000&lease=2016&tier=best&premium="
     assert f"{PRICE:,} sat" in (await alice.get(url)).text
     half = await alice.get(url.replace("1000000", "10"))
-    assert (half.status, "capacity: must be a multiple" in half.text) == (200, True)
+    assert (half.status, "Capacity: must be a multiple" in half.text) == (200, True)
     for wrong in ("x", "", "-1", "1e6", "9" * 17):
         shown = await alice.get(url.replace("1000000", wrong))
         assert (shown.status, "must be" in shown.text) == (200, True)
@@ -76,7 +79,7 @@ async def test_the_price_is_shown_while_one_types(alice: Visitor) -> None:
 async def test_what_may_come_back_is_said_before_anything_is_paid(
     alice: Visitor, world: World
 ) -> None:
-    form = f"{alice.root}/channels/new"
+    form = f"{alice.root}/channels/new?for="
     page = await ordered(alice)
     for path in (form, page):
         text = (await alice.get(path)).text.replace("</strong>", "")
@@ -84,9 +87,10 @@ async def test_what_may_come_back_is_said_before_anything_is_paid(
         assert "when your channel is bought" in text
     terms = replace(Terms(), keeps_unused_fee=True)
     force_setattr(world.channels, "rules", replace(world.channels.rules, terms=terms))
+    await alice.get(form)  # a price that was shown before holds for ten minutes
     stored = await ordered(alice, once=ONCE.replace("7", "8"))
     for path in (form, stored):
-        assert "that are not used are not refunded" in (await alice.get(path)).text
+        assert "that are not needed are not refunded" in (await alice.get(path)).text
     assert "not refunded" not in (await alice.get(page)).text
 
 
@@ -94,7 +98,7 @@ async def test_without_scripts_the_price_is_shown_before_the_order(
     alice: Visitor, world: World
 ) -> None:
     form = f"{alice.root}/channels/new"
-    assert f"{PRICE:,} sat" in (await alice.get(form)).text
+    assert f"{PRICE:,} sat" in (await alice.get(f"{form}?for=")).text
     body = {**WISH, "capacity": "4000000", "once": ONCE, "price": "1"}
     shown = await alice.submit(form, body)
     assert (shown.status, "5,000 sat" in shown.text) == (200, True)
@@ -104,6 +108,21 @@ async def test_without_scripts_the_price_is_shown_before_the_order(
     assert (wrong.status, "must be a whole number" in wrong.text) == (200, True)
     assert 'value="&lt;many&gt;"' in wrong.text
     assert not world.payments.requests
+
+
+async def test_an_on_chain_payment_shows_its_confirmations(
+    alice: Visitor, world: World
+) -> None:
+    three = replace(world.channels.rules, confirmations=Confirmations(((Sats(0), 3),)))
+    force_setattr(world.channels, "rules", three)
+    page = await ordered(alice)
+    (request,) = world.payments.requests.values()
+    world.payments.send(request.onchain_address, PRICE)
+    await until(lambda: _text(alice, page), shows="have 0 of 3 confirmations")
+    world.payments.mine(1)
+    await until(lambda: _text(alice, page), shows="have 1 of 3 confirmations")
+    world.payments.go_away()
+    assert "need 3 confirmations" in await _text(alice, page)
 
 
 async def test_a_filled_order_shows_its_channel_and_what_came_back(
@@ -126,11 +145,15 @@ async def test_a_filled_order_shows_its_channel_and_what_came_back(
         "block 852,016",
         '<time datetime="2026-03-15T12:00:00+00:00">',
         f"{PRICE - 318:,} sat",
-        "The auction did not use 318 sat",
+        "318 sat of the maximum fee were not needed. They are now your credit.",
         f'href="{bob.root}/credit"',
     ):
         assert shown in text, shown
     assert "Pay " not in text
+    leases = world.channels.database.reader.leases
+    bought = await leases.of_organization(alice.organization_id, limit=9)
+    assert bought == {lease.channel_point: (page.rpartition("/")[2], 852_016)}
+    assert await leases.of_organization("another", limit=9) == {}
     account = (await alice.get(f"{alice.root}/credit")).text
     for shown in ("Payment", "Channel bought", "Unused fee", ">318 sat<"):
         assert shown in account, shown
@@ -168,7 +191,9 @@ async def test_an_order_is_paid_and_its_ticket_shown(
 
     text = await until(look, shows="Register your ticket")
     assert "pool sidecar register sidecar" in text
-    assert "leyden claim" not in text  # without a node here to claim it for
+    assert (
+        "leyden channels use-ticket" not in text
+    )  # without a node here to claim it for
     assert "Ticket created" in text
 
 
@@ -251,7 +276,7 @@ async def test_an_order_on_account_comes_back_off_the_debt(
         )
     page = await ordered(alice)
     text = await until(lambda: _text(alice, page), shows="Register your ticket")
-    assert f"{PRICE:,} sat, comes back to you: debts first" in text
+    assert f"{PRICE:,} sat, reduces what you owe" in text
 
 
 async def _text(visitor: Visitor, page: str) -> str:
@@ -264,7 +289,8 @@ async def test_what_is_wrong_is_said_and_nothing_is_lost(alice: Visitor) -> None
         {"capacity": "many"},
         {"lease": "1"},
         {"tier": "worst"},
-        {"bps": "-3"},
+        {"premium": "-3"},
+        {"premium": "0.005"},
         {"once": "again"},
     ):
         shown = await alice.submit(
@@ -287,6 +313,29 @@ async def test_a_coupon_is_redeemed_once_and_its_note_is_text(
     other = {**sent, "once": ONCE.replace("7", "8")}
     assert (await alice.submit(f"{alice.root}/credit", other)).status == 404
     assert "21,000 sat" in (await alice.get(f"{alice.root}/credit")).text
+
+
+async def test_each_transaction_has_its_sign_and_the_credit_after_it(
+    alice: Visitor, world: World
+) -> None:
+    for number, sats in enumerate((21_000, 4_000)):
+        coupon = await world.coupon(sats, alice.organization_id)
+        sent = {"coupon": coupon, "once": ONCE.replace("7", str(number))}
+        await alice.get(f"{alice.root}/credit")
+        assert (await alice.submit(f"{alice.root}/credit", sent)).status == 303
+
+    async def rows(query: str = "") -> list[tuple[str, str]]:
+        text = await _text(alice, f"{alice.root}/credit{query}")
+        table = text.partition('aria-label="Transactions"')[2].partition("</table>")[0]
+        cells = r'data-of="Amount"[^>]*>([^<]+).*?data-of="Credit"[^>]*>([^<]+)'
+        return re.findall(cells, table, re.DOTALL)
+
+    newest, oldest = ("+4,000 sat", "25,000 sat"), ("+21,000 sat", "21,000 sat")
+    assert await rows() == [newest, oldest]
+    (entry, _) = await credit.history(
+        world.channels.database, alice.organization_id, limit=2
+    )
+    assert await rows(f"?before={entry.number}") == [oldest]
 
 
 async def test_another_teams_orders_are_not_there(

@@ -1,5 +1,7 @@
 """Channels for a node that is named: ordered, followed, shown."""
 
+import re
+
 import pytest
 from msgspec.structs import force_setattr
 
@@ -9,6 +11,7 @@ from leyden.values import replace
 from tests.base.pages.visitor import Visitor
 from tests.channels.api.flow.conftest import World
 from tests.channels.pages.test_channels import _text, ordered, until
+from tests.nodes.fleet_harness import FleetHarness
 
 KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
@@ -26,14 +29,53 @@ def pay(world: World) -> None:
 
 async def test_the_form_asks_for_which_node(alice: Visitor) -> None:
     text = (await alice.get(f"{alice.root}/channels/new?for=other&node={KEY}")).text
-    assert "Channel for which node?" in text
-    assert '<option value="other" selected>' in text
+    assert '<label for="for">Node</label>' in text
+    assert '<option value="other" class="unknown" selected>' in text
     assert KEY in text
     url = f"{alice.root}/channels/quote?for=other&node={KEY}&capacity=1000000"
     assert "18,999 sat" in (await alice.get(f"{url}&lease=2016")).text
     for wrong in ("", "abc", KEY[:-1], f"{KEY}@127.0.0.1:1"):
         shown = await alice.get(f"{url.replace(KEY, wrong)}&lease=2016")
-        assert (shown.status, "node: " in shown.text) == (200, True)
+        assert (shown.status, "Node: " in shown.text) == (200, True)
+
+
+async def test_the_form_begins_with_an_own_node_whose_key_is_known(
+    alice: Visitor, world: World, fleet_harness: FleetHarness
+) -> None:
+    """Tickets are the last choice, and a node without a key is asked for it."""
+    locked = await fleet_harness.running(organization_id=alice.organization_id)
+    ready = await fleet_harness.running(
+        name="lantern", organization_id=alice.organization_id
+    )
+    async with world.channels.database.transaction() as tx:
+        await tx.node_keys.keep(ready.id, KEY)
+    text = (await alice.get(f"{alice.root}/channels/new")).text
+    form = text.partition('<select id="for"')[2].partition("</select>")[0]
+    assert f'<option value="{ready.id}" selected>lantern</option>' in form
+    assert f'<option value="{locked.id}" class="unknown">' in form
+    assert form.rindex("<option") == form.index('<option value="">Send me a ticket')
+    assert "18,999 sat" in text
+    page = await ordered(alice, **{"for": ready.id})
+    assert "Inbound channel for lantern" in await _text(alice, page)
+    listed = await _text(alice, f"{alice.root}/channels")
+    assert ">lantern</a>" in listed
+    assert "at most" in listed
+    events = await _text(alice, f"{alice.root}/events?type=order.*")
+    assert "The channel order for node &#34;lantern&#34; was placed." in events
+
+
+async def test_a_channel_is_listed_with_its_peer_and_its_real_cost(
+    alice: Visitor, world: World
+) -> None:
+    world.seller.online.add(KEY)
+    page = await ordered(alice, **{"for": "other", "node": KEY})
+    pay(world)
+    text = await until(lambda: _text(alice, page), shows="Your channel is published")
+    (cost,) = re.findall(r"<dt>Cost to you</dt><dd>([\d,]+ sat)</dd>", text)
+    row = (await _text(alice, f"{alice.root}/channels")).partition("<tbody>")[2]
+    for shown in (cost, f'title="{KEY}"', f'title="{world.seller.pubkey}"'):
+        assert shown in row
+    assert "at most" not in row
 
 
 def sell_from(world: World, *sources: Source) -> None:
@@ -46,8 +88,8 @@ async def test_where_no_tickets_are_sold_the_form_begins_with_a_node(
 ) -> None:
     sell_from(world, Source.OWN)
     text = (await alice.get(f"{alice.root}/channels/new")).text
-    assert "The node that registers a ticket" not in text
-    assert '<option value="other" selected>' in text
+    assert "Send me a ticket" not in text
+    assert '<option value="other" class="unknown" selected>' in text
     url = f"{alice.root}/channels/quote?for=&capacity=1000000&lease=2016"
     assert "this platform sells no tickets" in (await alice.get(url)).text
 
@@ -57,13 +99,13 @@ async def test_where_no_direct_channels_are_sold_nobody_is_asked_for_a_node(
 ) -> None:
     sell_from(world, Source.POOL)
     text = (await alice.get(f"{alice.root}/channels/new")).text
-    assert "Channel for which node?" not in text
+    assert '<label for="for">' not in text
 
 
 async def test_a_channel_may_be_usable_at_once(alice: Visitor, world: World) -> None:
     world.seller.online.add(KEY)
     page = await ordered(alice, **{"for": "other", "node": KEY, "zero_conf": "1"})
-    assert "before it confirms" in await _text(alice, page)
+    assert "usable before it confirms" in await _text(alice, page)
     pay(world)
     await until(lambda: _text(alice, page), shows="Your channel is published")
     (opened,) = world.seller.channels.values()

@@ -24,19 +24,25 @@ async def test_a_channel_for_a_node_is_ordered_by_keys_on_a_phone(
         page = screen.page
         await screen.sign_in("alice@example.org")
         await screen.go(f"{alice.root}/channels/new")
+        # Without a node of one's own, another's key is asked for.
+        assert await page.is_visible("#node")
+        await page.click("summary:has-text('More options')")
+        assert await page.is_visible("#announce")
+        assert not await page.is_visible("#tier")
+        await page.select_option("#for", "")
+        await page.wait_for_selector("#tier", state="visible")
+        assert await page.is_visible("#premium")
         assert not await page.is_visible("#node")
-        assert await page.is_visible("#tier")
         await page.focus("#for")
         await page.keyboard.type("Another")
         await page.wait_for_selector("#node", state="visible")
         assert not await page.is_visible("#tier")
-        assert not await page.is_visible("#bps")
         await page.keyboard.press("Tab")
         await page.keyboard.type(KEY)
         await page.wait_for_selector("#quote dd:has-text('18,999 sat')")
         assert not await screen.is_wider_than_its_window()
         await page.keyboard.press("Enter")
-        await page.wait_for_selector("h1:has-text('1,000,000 sat')")
+        await page.wait_for_selector("h1:has-text('Inbound channel for')")
         pay(world)
         await page.wait_for_selector("text=Your node is not connected.")
         assert not await screen.is_wider_than_its_window()
@@ -64,7 +70,7 @@ async def test_a_ticket_is_claimed_for_a_node_here_by_one_command(
         await screen.sign_in("alice@example.org")
         await screen.go(page_of)
         order_id = page_of.rpartition("/")[2]
-        command = f"leyden claim {order_id} --for {node.id}"
+        command = f"leyden channels use-ticket {order_id} --for {node.id}"
         await screen.page.wait_for_selector(f"pre:has-text('{command}')")
         assert not await screen.is_wider_than_its_window()
     assert screen.complaints == []

@@ -42,6 +42,7 @@ class StandIn(grpc.GenericRpcHandler):
     tickets: dict[str, trader.DecodedSidecarTicket] = field(default_factory=dict)
     bids: dict[bytes, Any] = field(default_factory=dict)
     leases: list[trader.Lease] = field(default_factory=list)
+    batches: list[datetime] = field(default_factory=list)
     says: dict[str, str] = field(default_factory=dict)  # refusals, by call
     lost: set[str] = field(default_factory=set)  # done, but the answer never arrives
     garbage: set[str] = field(default_factory=set)
@@ -130,6 +131,15 @@ class StandIn(grpc.GenericRpcHandler):
 
     def _getinfo(self, _: Any) -> Any:
         return trader.GetInfoResponse(current_block_height=self.height)
+
+    def _batchsnapshots(self, request: Any) -> Any:
+        batches = [
+            auctioneer.BatchSnapshotResponse(
+                creation_timestamp_ns=int(at.timestamp() * 10**9)
+            )
+            for at in self.batches[-request.num_batches_back :]
+        ]
+        return auctioneer.BatchSnapshotsResponse(batches=batches)
 
     def _auctionfee(self, _: Any) -> Any:
         return trader.AuctionFeeResponse(execution_fee=self.fee)

@@ -83,7 +83,9 @@ def test_a_node_from_the_first_word_to_the_last(typed: Typed) -> None:
     again = typed("nodes", "start", "tide mill")
     assert again.exit_code == 5
     assert again.stderr.count("\n") == 1
-    updated = typed("nodes", "update", "tide mill", "--version", "v0.21.2-beta")
+    updated = typed(
+        "nodes", "update", "tide mill", "--yes", "--version", "v0.21.2-beta"
+    )
     assert "v0.21.2-beta" in updated.stdout
     wrong = typed("nodes", "delete", "tide mill", given="tide\n")
     assert wrong.exit_code == 1
@@ -91,12 +93,12 @@ def test_a_node_from_the_first_word_to_the_last(typed: Typed) -> None:
     gone = typed("nodes", "delete", "tide mill", given="tide mill\n")
     assert "deleting" in gone.stdout
     assert f"leyden nodes restore {shown['node_id']}" in gone.stdout
-    assert "tide mill" in typed("nodes", "deleted").stdout
+    assert "tide mill" in typed("nodes", "list", "--deleted").stdout
     back = typed("nodes", "restore", "tide mill", "--name", "old mill")
     assert back.stdout.endswith("next: leyden nodes start 'old mill' --wait\n")
-    assert printed_json(typed("nodes", "deleted", "--json")) == {"nodes": []}
+    assert printed_json(typed("nodes", "list", "--deleted", "--json")) == {"nodes": []}
     none = typed("nodes", "restore", "tide mill")
-    assert (none.exit_code, "leyden nodes deleted" in none.stderr) == (4, True)
+    assert (none.exit_code, "leyden nodes list --deleted" in none.stderr) == (4, True)
 
 
 @pytest.mark.usefixtures("here")
@@ -157,11 +159,11 @@ def test_a_command_without_profiles_refuses_one_wherever_it_stands(
 def test_a_former_name_works_and_says_the_new_one(typed: Typed) -> None:
     former = typed("node", "unlock", "--help")
     assert former.exit_code == 0
-    assert former.stderr == "leyden: `leyden node` is now `leyden wallet`\n"
+    assert former.stderr == "leyden: `node unlock` is now `wallet unlock`\n"
     assert former.stdout.startswith("Usage: leyden wallet unlock")
-    slip = typed("node", "list", "--help")
-    assert (slip.exit_code, slip.stderr) == (0, "")
-    assert slip.stdout.startswith("Usage: leyden nodes list")
+    for words in (("node", "list"), ("flow", "order")):
+        alias = typed(*words, "--help")
+        assert (alias.exit_code, alias.stderr) == (0, "")
     listed = typed("--help").stdout
     assert "\n  wallet " in listed
     assert "\n  node " not in listed
@@ -208,7 +210,7 @@ def test_the_whitelist_grows_and_shrinks(typed: Typed, pier: str) -> None:
     assert typed("nodes", "whitelist", pier, "--remove", "203.0.113.1").exit_code == 1
     assert typed("nodes", "whitelist", pier, "--add").exit_code == 1
     assert now() == ["198.51.100.0/24"]
-    assert "nobody" in typed("nodes", "whitelist", pier, "--nobody").stdout
+    assert "nobody" in typed("nodes", "whitelist", pier, "--allow-none").stdout
     assert now() == []
 
 
@@ -252,36 +254,38 @@ def test_a_webhook_is_set_tried_and_looked_at(typed: Typed, pier: str) -> None:
 def test_an_order_is_priced_paid_and_given_up(
     here: ServedPlatform, typed: Typed
 ) -> None:
-    shown = typed("flow", "quote", CAPACITY).stdout
+    shown = typed("channels", "quote", CAPACITY).stdout
     assert "amount_due" in shown
     assert "at most, seller and network fees; the rest is credited" in shown
-    priced = printed_json(typed("flow", "quote", CAPACITY, "--tier", "any", "--json"))
-    made = printed_json(typed("flow", "order", CAPACITY, "--tier", "any", "--json"))
+    priced = printed_json(
+        typed("channels", "quote", CAPACITY, "--tier", "any", "--json")
+    )
+    made = printed_json(typed("channels", "order", CAPACITY, "--tier", "any", "--json"))
     assert made["total_fee"] == priced["total_fee"]
-    assert "leyden flow status" in typed("flow", "status", made["order_id"]).stdout
+    assert "leyden channels show" in typed("channels", "show", made["order_id"]).stdout
     here.pay(made["order_id"])
-    waited = typed("flow", "status", made["order_id"], "--wait", "created")
-    assert f"leyden claim {made['order_id']}" in waited.stdout
+    waited = typed("channels", "show", made["order_id"], "--wait", "created")
+    assert f"leyden channels use-ticket {made['order_id']}" in waited.stdout
     assert "pool sidecar register sidecar1" in waited.stdout
-    assert made["order_id"] in typed("flow", "orders").stdout
-    claim_folder = typed("flow", "cancel", made["order_id"], given="n\n")
+    assert made["order_id"] in typed("channels", "list").stdout
+    claim_folder = typed("channels", "cancel", made["order_id"], given="n\n")
     assert claim_folder.exit_code == 1
     assert f"{made['total_fee']:,} sat as credit" in claim_folder.stderr
-    given_up = typed("flow", "cancel", made["order_id"], "--yes")
-    in_vain = typed("flow", "status", made["order_id"], "--wait", "created")
+    given_up = typed("channels", "cancel", made["order_id"], "--yes")
+    in_vain = typed("channels", "show", made["order_id"], "--wait", "created")
     assert in_vain.exit_code == 5
     assert made["order_id"] in in_vain.stdout
     assert "amount_due" not in in_vain.stdout  # nothing is, any more
     assert "can't become created" in in_vain.stderr
     assert f"{made['total_fee']:,} sat as credit" in given_up.stdout
     assert (
-        printed_json(typed("flow", "balance", "--json"))["credit"] == made["total_fee"]
+        printed_json(typed("credit", "show", "--json"))["credit"] == made["total_fee"]
     )
 
 
 @pytest.mark.usefixtures("here")
 def test_a_number_that_is_none_is_refused_and_not_left_out(typed: Typed) -> None:
-    refused = typed("flow", "quote", CAPACITY, "--lease", "0")
+    refused = typed("channels", "quote", CAPACITY, "--lease", "0")
     assert refused.exit_code != 0
     assert "lease" in refused.stderr
 
@@ -294,21 +298,21 @@ def test_of_an_order_that_failed_it_says_where_the_money_is(
     assert channels is not None
     assert isinstance(channels.market, SimulatedMarket)
     channels.market.refuses = "the batch is over"
-    dear = printed_json(typed("flow", "order", "16000000", "--json"))["order_id"]
+    dear = printed_json(typed("channels", "order", "16000000", "--json"))["order_id"]
     here.pay(dear)
-    failed = typed("flow", "status", dear, "--wait", "created")
+    failed = typed("channels", "show", dear, "--wait", "created")
     channels.market.refuses = ""
     assert failed.exit_code == 5
-    claimed = typed("claim", dear)
+    claimed = typed("channels", "use-ticket", dear)
     assert (claimed.exit_code, "the order is failed" in claimed.stderr) == (5, True)
     for said in (failed.stdout, claimed.stderr):
         assert "a held Lightning payment was returned" in said
-        assert "flow cancel" not in said
-    has = printed_json(typed("flow", "balance", "--json"))
-    claim_folder = typed("flow", "cancel", dear, given="n\n")
+        assert "channels cancel" not in said
+    has = printed_json(typed("credit", "show", "--json"))
+    claim_folder = typed("channels", "cancel", dear, given="n\n")
     assert "You get" not in claim_folder.stderr
-    assert typed("flow", "cancel", dear, "--yes").exit_code == 0
-    assert printed_json(typed("flow", "balance", "--json")) == has
+    assert typed("channels", "cancel", dear, "--yes").exit_code == 0
+    assert printed_json(typed("credit", "show", "--json")) == has
 
 
 def test_of_an_order_on_account_it_says_that_debts_come_first(
@@ -326,11 +330,11 @@ def test_of_an_order_on_account_it_says_that_debts_come_first(
         )
 
     open_account(10**9)
-    made = printed_json(typed("flow", "order", "16000000", "--json"))
-    claim_folder = typed("flow", "cancel", made["order_id"], given="n\n")
+    made = printed_json(typed("channels", "order", "16000000", "--json"))
+    claim_folder = typed("channels", "cancel", made["order_id"], given="n\n")
     open_account(None)
     assert f"{made['total_fee']:,} sat back: debts first" in claim_folder.stderr
-    assert typed("flow", "cancel", made["order_id"], "--yes").exit_code == 0
+    assert typed("channels", "cancel", made["order_id"], "--yes").exit_code == 0
 
 
 def test_a_channel_is_ordered_for_a_node_by_its_key(
@@ -338,27 +342,27 @@ def test_a_channel_is_ordered_for_a_node_by_its_key(
 ) -> None:
     node = f"02{POINT}"
     here.seller.fill([1_500_000] * 2)
-    quoted = printed_json(typed("flow", "quote", CAPACITY, "--for", node, "--json"))
+    quoted = printed_json(typed("channels", "quote", CAPACITY, "--for", node, "--json"))
     assert quoted["source"] == "own"
-    refused = typed("flow", "order", CAPACITY, "--for", node, "--bps", "10")
+    refused = typed("channels", "order", CAPACITY, "--for", node, "--bps", "10")
     assert (refused.exit_code, "bps" in refused.stderr) == (2, True)
     made = printed_json(
-        typed("flow", "order", CAPACITY, "--for", node, "--announce", "--json")
+        typed("channels", "order", CAPACITY, "--for", node, "--announce", "--json")
     )
     assert (made["node"], made["announce"]) == (node, True)
     assert made["total_fee"] == quoted["total_fee"]
     here.pay(made["order_id"])
-    away = typed("flow", "status", made["order_id"], "--wait", "created")
+    away = typed("channels", "show", made["order_id"], "--wait", "created")
     assert (
         "next: your node is not connected to the seller: lncli connect "
         f"{here.seller.pubkey}"
     ) in (away.stdout)
-    claim_folder = typed("flow", "cancel", made["order_id"], given="n\n")
+    claim_folder = typed("channels", "cancel", made["order_id"], given="n\n")
     assert "A held Lightning payment is returned" in claim_folder.stderr
-    another = typed("flow", "order", CAPACITY, "--for", node)
+    another = typed("channels", "order", CAPACITY, "--for", node)
     assert (another.exit_code, "another open order" in another.stderr) == (5, True)
     here.seller.online.add(node)
-    filled = typed("flow", "status", made["order_id"], "--wait", "filled")
+    filled = typed("channels", "show", made["order_id"], "--wait", "filled")
     assert filled.exit_code == 0, filled.output
     (channel,) = here.seller.opened_for(made["order_id"])
     assert channel.point in filled.stdout
@@ -370,7 +374,7 @@ def test_a_channel_for_a_name_that_is_not_there_is_refused(
     here: ServedPlatform, typed: Typed, pier: str
 ) -> None:
     del here
-    refused = typed("flow", "order", CAPACITY, "--for", "peir")
+    refused = typed("channels", "order", CAPACITY, "--for", "peir")
     assert (refused.exit_code, f"did you mean {pier!r}" in refused.stderr) == (4, True)
 
 
@@ -378,7 +382,7 @@ def test_a_channel_for_a_node_without_a_wallet_asks_for_no_password(
     here: ServedPlatform, typed: Typed, pier: str
 ) -> None:
     here.seller.fill([1_500_000] * 3)
-    refused = typed("flow", "quote", CAPACITY, "--for", pier)
+    refused = typed("channels", "quote", CAPACITY, "--for", pier)
     assert (refused.exit_code, f"leyden wallet init {pier!r}" in refused.stderr) == (
         5,
         True,
@@ -393,39 +397,39 @@ def test_what_cannot_be_claimed_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(alone / "state"))
-    dear = ("flow", "order", "16000000", "--json")  # more than any credit here
+    dear = ("channels", "order", "16000000", "--json")  # more than any credit here
     made = printed_json(typed(*dear))["order_id"]
-    unpaid = typed("claim", made)
+    unpaid = typed("channels", "use-ticket", made)
     assert (unpaid.exit_code, "pay the order first" in unpaid.stderr) == (5, True)
     here.pay(made)
-    printed_json(typed("flow", "status", made, "--wait", "created", "--json"))
-    early = typed("claim", made, "--for", pier)
+    printed_json(typed("channels", "show", made, "--wait", "created", "--json"))
+    early = typed("channels", "use-ticket", made, "--for", pier)
     assert (early.exit_code, f"leyden wallet init {pier!r}" in early.stderr) == (
         5,
         True,
     )
     typed("nodes", "create", "deaf", "--no-grpc", "--whitelist", "::1")
-    deaf = typed("claim", made, "--for", "deaf")
+    deaf = typed("channels", "use-ticket", made, "--for", "deaf")
     assert (deaf.exit_code, "does not serve gRPC" in deaf.stderr) == (5, True)
-    which = typed("claim", made)
+    which = typed("channels", "use-ticket", made)
     assert (which.exit_code, "--for: name the node" in which.stderr) == (2, True)
     unwanted = printed_json(typed(*dear))["order_id"]
-    typed("flow", "cancel", unwanted, "--yes")
-    ended = typed("claim", unwanted)
+    typed("channels", "cancel", unwanted, "--yes")
+    ended = typed("channels", "use-ticket", unwanted)
     assert (ended.exit_code, "the order is cancelled" in ended.stderr) == (5, True)
     here.seller.fill([1_500_000])
     node = f"03{POINT}"
-    direct = printed_json(typed("flow", "order", CAPACITY, "--for", node, "--json"))
-    named = typed("claim", direct["order_id"])
+    direct = printed_json(typed("channels", "order", CAPACITY, "--for", node, "--json"))
+    named = typed("channels", "use-ticket", direct["order_id"])
     assert (named.exit_code, "names its node" in named.stderr) == (5, True)
-    assert typed("claim", "../x").exit_code == 2
-    assert "order not found" in typed("claim", "nowhere").stderr
+    assert typed("channels", "use-ticket", "../x").exit_code == 2
+    assert "order not found" in typed("channels", "use-ticket", "nowhere").stderr
     assert not list((alone / "state").rglob("claim.json"))
 
 
 @pytest.mark.usefixtures("here")
 def test_waiting_shows_how_to_pay_and_ends_in_time(typed: Typed) -> None:
-    late = typed("flow", "order", "2000000", "--wait", "--within", "1", "--qr")
+    late = typed("channels", "order", "2000000", "--wait", "--timeout", "1", "--qr")
     assert late.exit_code == exit_codes.TOOK_TOO_LONG
     assert "invoice   ln" in late.stderr
     assert "█" in late.stderr or "▄" in late.stderr
@@ -434,15 +438,15 @@ def test_waiting_shows_how_to_pay_and_ends_in_time(typed: Typed) -> None:
 
 def test_money_is_listed_and_exported(here: ServedPlatform, typed: Typed) -> None:
     coupon = here.coupon(2_100)
-    assert "2,100 sat" in typed("flow", "redeem", coupon).stdout
-    again = typed("flow", "redeem", coupon)
+    assert "2,100 sat" in typed("credit", "redeem", coupon).stdout
+    again = typed("credit", "redeem", coupon)
     assert again.exit_code == 4
     assert "coupon not found, or already redeemed" in again.stderr
-    assert coupon in typed("flow", "coupons").stdout
-    rows = list(csv.DictReader(io.StringIO(typed("flow", "ledger", "--csv").stdout)))
-    entries = printed_json(typed("flow", "ledger", "--json"))["entries"]
+    assert coupon in typed("credit", "coupons").stdout
+    rows = list(csv.DictReader(io.StringIO(typed("credit", "list", "--csv").stdout)))
+    entries = printed_json(typed("credit", "list", "--json"))["entries"]
     assert [row["amount"] for row in rows] == [str(each["amount"]) for each in entries]
-    assert typed("flow", "ledger", "-n", "1").exit_code == 0
+    assert typed("credit", "list", "-n", "1").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -484,7 +488,7 @@ def test_a_key_that_is_refused_is_not_repeated(
     assert "rejected this key" in refused.stderr
     assert "leyden_made_up" not in refused.output
     monkeypatch.setenv("LEYDEN_KEY", here.new_key("flow"))
-    assert typed("flow", "balance").exit_code == 0
+    assert typed("credit", "show").exit_code == 0
     lacks = typed("nodes", "list")
     assert (lacks.exit_code, lacks.stderr.count("\n")) == (3, 1)
     assert "scope" in lacks.stderr
@@ -492,7 +496,7 @@ def test_a_key_that_is_refused_is_not_repeated(
 
 @pytest.mark.usefixtures("here")
 def test_what_is_not_there_is_said_so(typed: Typed) -> None:
-    for words in (("nodes", "show", "no such"), ("flow", "status", "no-such")):
+    for words in (("nodes", "show", "no such"), ("channels", "show", "no-such")):
         absent = typed(*words)
         assert (absent.exit_code, absent.stderr.count("\n")) == (4, 1)
 
@@ -514,7 +518,7 @@ def test_a_platform_started_here_needs_no_words(
             }
         )
     )
-    assert typed("flow", "balance").exit_code == 0
+    assert typed("credit", "show").exit_code == 0
 
 
 def test_profiles_keep_platforms_apart(
@@ -531,7 +535,7 @@ def test_profiles_keep_platforms_apart(
     )
     assert prompted.exit_code == 0, prompted.output
     assert platform.key not in prompted.output
-    assert typed("flow", "balance").exit_code == 0, "the first one is in use"
+    assert typed("credit", "show").exit_code == 0, "the first one is in use"
     assert typed("profile", "use", "home").exit_code == 0
     listed = printed_json(typed("profile", "list", "--json"))["profiles"]
     assert [(each["name"], each["current"]) for each in listed] == [
@@ -539,12 +543,46 @@ def test_profiles_keep_platforms_apart(
         ("work", ""),
     ]
     assert platform.key not in json.dumps(listed)
-    assert typed("flow", "balance", "--profile", "work").exit_code == 0
+    assert typed("credit", "show", "--profile", "work").exit_code == 0
     path = profiles.file_path()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert typed("profile", "remove", "home").exit_code == 0
-    assert typed("flow", "balance").exit_code == 3
-    assert typed("profile", "remove", "home").exit_code == 1
+    assert typed("profile", "remove", "home", "--yes").exit_code == 0
+    assert typed("credit", "show").exit_code == 3
+    assert typed("profile", "remove", "home", "--yes").exit_code == 1
+
+
+def test_login_stores_a_profile_that_is_used_from_now_on(
+    platform: ServedPlatform, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = typed("login", platform.url, "--name", "work", given=f"{platform.key}\n")
+    assert (made.exit_code, made.stdout) == (0, "work: Harbour, key 'test'\n")
+    again = typed("login", "--json", given=f"{platform.url}\n{platform.key}\n")
+    assert printed_json(again)["profile"] == "127.0.0.1"
+    assert platform.key not in made.output + again.output
+    listed = printed_json(typed("profile", "list", "--json"))["profiles"]
+    assert [each["name"] for each in listed if each["current"]] == ["127.0.0.1"]
+    assert typed("credit", "show").exit_code == 0
+    opened: list[str] = []
+
+    def browse(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", browse)
+    assert typed("open").stdout == f"{platform.url}/app/\n"
+    assert opened == [f"{platform.url}/app/"]
+    shown = typed("open", "--no-browser", "--profile", "work", "--json")
+    assert printed_json(shown) == {"url": opened[0]}
+    assert len(opened) == 1
+
+
+@pytest.mark.usefixtures("here")
+def test_what_cannot_be_undone_is_asked(typed: Typed, pier: str) -> None:
+    asked = typed("nodes", "update", pier, given="n\n")
+    assert (asked.exit_code, asked.stdout) == (1, "")
+    assert f"Update {pier} to the newest lnd? You can't go back" in asked.stderr
+    typed("login", "http://127.0.0.1:1")  # nothing of it is kept
+    assert typed("profile", "remove", "nobody", "--yes").exit_code == 1
 
 
 def test_a_profile_whose_key_opens_nothing_is_not_kept(

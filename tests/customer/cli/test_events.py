@@ -90,29 +90,29 @@ def test_events_are_forwarded_signed(platform: ServedPlatform) -> None:
 def test_a_subscription_from_its_creation_to_its_end(typed: Typed) -> None:
     url = "https://example.org/events"
     words = ("create", url, "--type", "order.*", "--description", "the shop")
-    made = printed_json(typed("subscriptions", *words, "--json"))
+    made = printed_json(typed("webhooks", *words, "--json"))
     of = made["subscription_id"]
     assert len(made["secret"]) == 64
-    shown = typed("subscriptions", "list")
+    shown = typed("webhooks", "list")
     assert of in shown.stdout
     assert "order.*" in shown.stdout
-    paused = printed_json(typed("subscriptions", "change", of, "--pause", "--json"))
+    paused = printed_json(typed("webhooks", "update", of, "--pause", "--json"))
     assert paused["reason"] == "owner"
-    assert "active" in typed("subscriptions", "change", of, "--resume").stdout
-    tried = printed_json(typed("subscriptions", "test", of, "--json"))
+    assert "active" in typed("webhooks", "update", of, "--resume").stdout
+    tried = printed_json(typed("webhooks", "test", of, "--json"))
     assert tried["test"] is True
-    assert tried["delivery_id"] in typed("subscriptions", "deliveries", of).stdout
+    assert tried["delivery_id"] in typed("webhooks", "deliveries", of).stdout
     again = printed_json(
-        typed("subscriptions", "redeliver", of, tried["delivery_id"], "--json")
+        typed("webhooks", "redeliver", of, tried["delivery_id"], "--json")
     )
     assert len(again["attempts"]) == 2
-    assert typed("subscriptions", "resend", of).exit_code == 0
-    rotated = printed_json(typed("subscriptions", "rotate", of, "--json"))
+    assert typed("webhooks", "resend", of).exit_code == 0
+    rotated = printed_json(typed("webhooks", "rotate", of, "--json"))
     assert rotated["secret"] != made["secret"]
-    assert printed_json(typed("subscriptions", "show", of, "--json"))["url"] == url
-    assert typed("subscriptions", "delete", of).stdout == "deleted\n"
-    assert typed("subscriptions", "list").stdout == "no subscriptions yet\n"
-    gone = typed("subscriptions", "show", of)
+    assert printed_json(typed("webhooks", "show", of, "--json"))["url"] == url
+    assert typed("webhooks", "delete", of, "--yes").stdout == "deleted\n"
+    assert typed("webhooks", "list").stdout.startswith("no webhook endpoints yet")
+    gone = typed("webhooks", "show", of)
     assert (gone.exit_code, gone.stderr) == (
         4,
         "leyden: not found; check the name or id\n",

@@ -60,10 +60,15 @@ def test_what_customers_install_has_wheels_for_every_system() -> None:
     }
 
 
-def test_the_rest_is_of_one_extra() -> None:
+def test_the_rest_is_of_two_extras() -> None:
     needed = [Requirement(each) for each in metadata.requires("leyden") or ()]
-    extras = {str(each.marker) for each in needed if "extra" in str(each.marker or "")}
-    assert all('extra == "server"' in each for each in extras)
+    extras = {
+        each.name: str(each.marker)
+        for each in needed
+        if "extra" in str(each.marker or "")
+    }
+    assert 'extra == "mcp"' in extras.pop("mcp")
+    assert all('extra == "server"' in each for each in extras.values())
 
 
 def test_all_are_listed_and_those_of_customers_say_their_options(system: str) -> None:
@@ -97,14 +102,15 @@ def test_a_channel_is_ordered_and_its_events_are_read(
     words = ("profile", "add", "work", "--url", platform.url, "--key-file", str(key))
     added = typed(*words)
     assert "work: Harbour" in added.stdout, added.stderr
-    assert "amount_due" in typed("flow", "quote", "1000000").stdout
-    order = json.loads(typed("flow", "order", "1000000", "--json").stdout)
+    assert "amount_due" in typed("channels", "quote", "1000000").stdout
+    order = json.loads(typed("channels", "order", "1000000", "--json").stdout)
     told = typed("events", "tail", "--all", "--no-follow", "--json").stdout
     assert order["order_id"] in told
     assert (tmp_path / ".config/leyden/profiles.json").stat().st_size
+    assert 'pip install "leyden[mcp]"' in typed("mcp").stderr
 
 
-@pytest.mark.parametrize("words", ["serve", "overview", "org list"])
+@pytest.mark.parametrize("words", ["serve", "overview", "orgs list"])
 def test_other_commands_say_what_they_need(
     system: str, typed: Typed, words: str
 ) -> None:

@@ -79,8 +79,8 @@ def test_what_one_has_is_sealed_kept_and_opened(typed: Typed, node: str) -> None
         "wallet", "keep", node, "--macaroon", "macaroon", "--name", "shop"
     )
     assert claim_folder.exit_code == 0, claim_folder.output
-    assert typed("wallet", "macaroon", node, "shop").stdout.strip() == MACAROON
-    out = typed("wallet", "macaroon", node, "shop", "--out", "shop.macaroon")
+    assert typed("wallet", "show-macaroon", node, "shop").stdout.strip() == MACAROON
+    out = typed("wallet", "show-macaroon", node, "shop", "--out", "shop.macaroon")
     assert MACAROON not in out.output
     assert Path("shop.macaroon").read_bytes().hex() == MACAROON
     assert Path("shop.macaroon").stat().st_mode & 0o777 == 0o600
@@ -214,7 +214,7 @@ def test_an_admin_macaroon_is_kept_where_none_is(typed: Typed, node: str) -> Non
         password = "a lamp in every window"
         assert keeping.keep_admin(session, found, MACAROON, password)
         assert not keeping.keep_admin(session, found, "00", password)
-    assert typed("wallet", "macaroon", node, "admin").stdout.strip() == MACAROON
+    assert typed("wallet", "show-macaroon", node, "admin").stdout.strip() == MACAROON
 
 
 def test_a_short_new_password_is_refused_before_anything(
@@ -296,4 +296,4 @@ def test_words_that_stay_unknown_make_no_wallet() -> None:
     assert wrong.stderr.count("Anyone who has them") == 3
     nobody = CliRunner().invoke(request, input="")
     assert isinstance(nobody.exception, Malformed)
-    assert "--unattended" in nobody.exception.message
+    assert "--hide-seed" in nobody.exception.message

@@ -179,7 +179,7 @@ def test_a_home_from_before_is_refused_with_the_rotation(machine: Machine) -> No
     path = database(machine.person / ".pki/nssdb")
     done = machine.leyden("trust")
     assert done.returncode == 1
-    assert "leyden authority rotate" in done.stderr
+    assert "leyden ca rotate" in done.stderr
     assert names(path) == {}
     assert not list(machine.anchors.iterdir())
 

@@ -66,12 +66,56 @@ async def test_events_come_oldest_first_with_a_cursor_to_go_on(
         ],
         "cursor": rest["cursor"],
         "has_more": False,
+        "next_cursor": rest["cursor"],
     }
     assert (await alice.get(f"/events?after={rest['cursor']}")).json() == {
         "events": [],
         "cursor": rest["cursor"],
         "has_more": False,
+        "next_cursor": rest["cursor"],
     }
+
+
+async def test_events_are_found_by_node_order_and_time(
+    platform: Platform, alice: Caller, start: str
+) -> None:
+    kinds = ("node.running", "order.paid", "key.revoked")
+    await tell(platform.database, alice, *kinds)
+    await tell(platform.database, alice, *kinds, at=NOW + timedelta(hours=1))
+    node_id = TYPES["node.running"].example["node_id"]
+    order_id = TYPES["order.paid"].example["order_id"]
+    later = "2026-03-01T13:00:00Z"
+    for query, expected in {
+        f"node_id={node_id}": ["node.running"] * 2,
+        f"order_id={order_id}": ["order.paid"] * 2,
+        f"node_id={node_id}&created_after={later}": ["node.running"],
+        f"created_before={later}": list(kinds),
+        f"node_id={'0' * 36}N": [],
+        f"node_id={node_id}&type=order.*": [],
+    }.items():
+        found = (await alice.get(f"/events?cursor={start}&{query}")).json()
+        assert [each["type"] for each in found["events"]] == expected, query
+        assert not found["has_more"]
+    both = f"after={start}&cursor={start}&node_id={node_id}&limit=1"
+    first = (await alice.get(f"/events?{both}")).json()
+    assert first["has_more"]
+    rest = f"cursor={first['next_cursor']}&node_id={node_id}"
+    second = (await alice.get(f"/events?{rest}")).json()
+    assert second["events"][0]["created"] == "2026-03-01T13:00:00.000Z"
+    for wrong in (f"after={start}&cursor=other", "node_id=mine", "order_id=mine"):
+        answer = await alice.get(f"/events?{wrong}")
+        assert answer.status == 400
+        assert answer.json()["field"] in wrong
+
+
+async def test_a_filter_finds_what_is_far_away(
+    platform: Platform, alice: Caller, start: str
+) -> None:
+    await tell(platform.database, alice, "order.paid", number=1_200)
+    await tell(platform.database, alice, "node.running")
+    node_id = TYPES["node.running"].example["node_id"]
+    found = (await alice.get(f"/events?after={start}&node_id={node_id}")).json()
+    assert [each["type"] for each in found["events"]] == ["node.running"]
 
 
 async def test_the_first_events_are_of_the_keys_themselves(
@@ -139,7 +183,7 @@ async def test_types_are_chosen_by_name_or_by_their_beginning(
         ("wait=61", "wait"),
         ("wait=-1", "wait"),
         ("wait=1.5", "wait"),
-        ("before=1", "unknown field before"),
+        ("before=1", "before: is not a known parameter"),
         ("after=a&after=b", "duplicate"),
     ],
 )
@@ -220,7 +264,8 @@ async def test_who_waits_for_some_types_is_not_woken_for_others(
 
 async def test_waiting_ends_with_an_empty_page(alice: Caller, start: str) -> None:
     answer = await alice.get(f"/events?after={start}&wait=1")
-    assert answer.json() == {"events": [], "cursor": start, "has_more": False}
+    ended = {"events": [], "cursor": start, "next_cursor": start, "has_more": False}
+    assert answer.json() == ended
 
 
 async def test_what_another_process_writes_is_seen_as_well(

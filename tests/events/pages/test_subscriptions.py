@@ -194,11 +194,11 @@ async def test_events_are_filtered_and_paged_by_cursor_newest_first(
             tx.events.add(event, at=fleet_harness.now)
     events = f"{alice.root}/events"
     shown = (await bob.get(f"{events}?type=key.*")).text
-    names = re.findall(r"name: (key \d+)", shown)
+    names = re.findall(r"API key &#34;(key \d+)&#34; was created", shown)
     assert names == [f"key {number}" for number in range(59, 9, -1)]
     (older,) = re.findall(r'href="\?(type=key\.%2A&amp;before=evt_\w+)"', shown)
     shown = (await bob.get(f"{events}?{older.replace('&amp;', '&')}")).text
-    assert re.findall(r"name: (key \d+)", shown) == [
+    assert re.findall(r"API key &#34;(key \d+)&#34; was created", shown) == [
         f"key {number}" for number in range(9, -1, -1)
     ]
     assert "data-changes" not in shown  # what is past does not change

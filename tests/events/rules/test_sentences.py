@@ -5,7 +5,7 @@ import re
 import pytest
 
 from leyden.events.rules.events import ALARMS, TYPES
-from leyden.events.rules.sentences import sentence
+from leyden.events.rules.sentences import on_page, sentence
 
 
 @pytest.mark.parametrize("kind", sorted(TYPES))
@@ -54,3 +54,13 @@ def test_name_becomes_no_link_in_a_sentence(name: str, looks_like: str) -> None:
 def test_name_stays_as_it_is_when_it_looks_like_no_link() -> None:
     text = sentence("node.running", {"name": "harbour light no. 2: old/"})
     assert text == 'Node "harbour light no. 2: old/" is running.'
+
+
+def test_on_a_page_an_order_is_named_by_its_node() -> None:
+    data = TYPES["order.paid"].example
+    by_node = on_page("order.paid", data, node="evil.example")
+    assert by_node == 'The channel order for node "evil.example" is paid.'
+    by_id = f"Channel order {data['order_id']} is paid."
+    assert on_page("order.paid", data) == sentence("order.paid", data) == by_id
+    ending = on_page("channel.lease_ended", data, node="harbour light")
+    assert ending == 'The channel for node "harbour light": the lease has ended.'

@@ -89,7 +89,10 @@ def announced() -> dict[str, Any]:
     return described
 
 
-schema = schemathesis.openapi.from_dict(announced())
+# Health and LSPS1 are no operations of the API that answers here.
+schema = schemathesis.openapi.from_dict(announced()).exclude(
+    path_regex="^/(health|lsps1)/"
+)
 # Schemathesis does not know that too much may be told from wrong.
 schema.config.checks.negative_data_rejection.expected_statuses = [
     "400",
@@ -254,4 +257,4 @@ def test_every_schema_has_a_name_of_its_own() -> None:
     described = document(Table(OPERATIONS), version="0.1.0")
     names = described["components"]["schemas"]
     assert [name for name in names if not name.isalnum()] == []
-    assert names["LoggedEvent"]["properties"]["type"]["enum"]
+    assert names["Event"]["oneOf"]

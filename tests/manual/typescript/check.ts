@@ -1,5 +1,5 @@
 // What a customer's TypeScript says about requests and answers, held to its types.
-import type { components, paths } from "./api";
+import type { components, paths } from "./api.js";
 
 type Created = paths["/organizations/{organization_id}/nodes"]["post"]["responses"][200]["content"]["application/json"];
 type NewNode = components["schemas"]["NewNode"];

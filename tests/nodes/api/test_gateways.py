@@ -305,7 +305,7 @@ async def test_who_asks_wrongly_is_told_nothing(
     await control.fleet_harness.running()
     got, text = await post(given, body)
     assert got == status
-    assert set(json.loads(text)) == {"message"}
+    assert "message" in json.loads(text)
     assert TOKEN not in text
 
 

@@ -98,6 +98,7 @@ async def test_every_attempt_is_shown_and_the_secret_is_not(
             }
         ],
         "next_cursor": 0,
+        "has_more": False,
     }
     assert SECRET.encode() not in shown.body
     assert (await bob.get(f"{at(node)}/deliveries")).body == shown.body

@@ -230,7 +230,7 @@ def test_we_sign_no_name_that_clients_would_refuse(authority: Authority) -> None
 def test_names_outside_are_refused_with_the_rotation_that_it_takes() -> None:
     check_covers(None, ["anything.example"], setting="nodes_domain")
     check_covers(OURS, ["nodes.test", "a.NODES.test"], setting="nodes_domain")
-    with pytest.raises(SetupError, match=r"^nodes_domain: .*leyden authority rotate"):
+    with pytest.raises(SetupError, match=r"^nodes_domain: .*leyden ca rotate"):
         check_covers(OURS, ["nodes.example"], setting="nodes_domain")
 
 

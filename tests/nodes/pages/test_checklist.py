@@ -65,15 +65,19 @@ async def test_each_step_is_ticked_once_it_is_done_and_then_all_are_gone(
     assert await button(alice) == f"Create node {root}/nodes/new"
 
     node = await made(alice, fleet_harness)
-    assert await button(alice) == f"Create wallet {node}/wallet/initialise"
+    assert await button(alice) == "Trust certificates /docs/trust"
+    assert (
+        f'href="{node}/wallet/initialise">Create wallet'
+        in (await alice.get(f"{root}/nodes")).text
+    )
     (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
     fleet_harness.runtime.say(stored.id, LndState.SERVER_ACTIVE)
     await fleet_harness.settled()
     now = await lines(alice)
     assert [name for name, state in now.items() if state == "done"] == [
         "Create a node",
-        "Create its wallet",
         "Trust the platform's certificates",
+        "Create its wallet",
     ]
     assert await button(alice) == f"Order channel {root}/channels/new"
 
@@ -84,12 +88,21 @@ async def test_each_step_is_ticked_once_it_is_done_and_then_all_are_gone(
 
     key = {"name": "backend", "scope": "node", "once": str(uuid.uuid4())}
     assert (await alice.submit(f"{root}/keys", key)).status == 200
-    assert await button(alice) == f"Add webhook {node}/webhook"
+    assert await button(alice) == f"Add webhook endpoint {root}/events/endpoints"
 
     url = {"webhook": "https://hooks.example/"}
     assert (await alice.submit(f"{node}/webhook", url)).status == 303
     assert (await alice.submit(f"{node}/webhook/test")).status == 303
     assert await lines(alice) == {}
+
+
+async def test_either_kind_of_endpoint_ticks_its_step(alice: Visitor) -> None:
+    assert (await lines(alice))["Add a webhook endpoint"] == "ahead"
+    endpoint = {"url": "https://hooks.example/", "which": "all", "description": ""}
+    endpoint["once"] = str(uuid.uuid4())
+    endpoints = f"{alice.root}/events/endpoints"
+    assert (await alice.submit(endpoints, endpoint)).status == 200
+    assert (await lines(alice))["Add a webhook endpoint"] == "done"
 
 
 async def test_a_deleted_node_counts_no_more(
@@ -108,7 +121,7 @@ async def test_a_role_sees_what_it_can_do(
     of = alice.organization_id
     dora = await person(platform, site, "dora", of, Role.DEVELOPER)
     assert "Order a channel" not in await lines(dora)
-    assert "Add a webhook" in await lines(dora)
+    assert "Add a webhook endpoint" in await lines(dora)
     assert await lines(bob) == {}
     assert "No nodes yet" in (await bob.get(f"{bob.root}/nodes")).text
 

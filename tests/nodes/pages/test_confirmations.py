@@ -12,6 +12,7 @@ from tests.base.pages.conftest import person
 from tests.base.pages.visitor import Visitor
 from tests.nodes.fleet_harness import FleetHarness
 from tests.nodes.pages.test_nodes import fields, made
+from tests.people.pages.test_team import user_id
 
 EVIL = "\N{HEBREW LETTER ALEF}\N{HEBREW LETTER BET}<b>!"  # it reads from the right
 ESCAPED = "\N{HEBREW LETTER ALEF}\N{HEBREW LETTER BET}&lt;b&gt;!"
@@ -193,12 +194,17 @@ async def test_a_member_is_removed_and_a_role_may_not_ask(
     assert (await alice.get(unescape(ask))).status == 404
 
 
-async def test_who_leaves_is_told_what_that_takes(alice: Visitor, bob: Visitor) -> None:
+async def test_who_leaves_is_told_what_that_takes(
+    alice: Visitor, bob: Visitor, platform: Platform
+) -> None:
+    shown = (await bob.get(f"{alice.root}/team")).text
+    assert shown.count("data-dialog") == 0
+    another = {"user": await user_id(platform, "bob"), "role": "owner"}
+    await alice.submit(f"{alice.root}/team/role", another)
     shown = (await alice.get(f"{alice.root}/team")).text
     (ask,) = re.findall(r'href="([^"]+)" data-dialog aria-label="Remove alice', shown)
     question = question_of((await alice.get(unescape(ask))).text)
     assert question.endswith("Cancel Leave organization")
-    assert (await bob.get(f"{alice.root}/team")).text.count("data-dialog") == 0
 
 
 async def test_an_invitation_is_revoked(alice: Visitor) -> None:

@@ -68,7 +68,10 @@ def test_why_it_failed_is_said_with_it() -> None:
         (NodeStatus.PROVISIONING, ["vault"]),
         (NodeStatus.WAITING_INIT, ["initialise", "restore", "vault"]),
         (NodeStatus.WAITING_UNLOCK, ["unlock", "password", "vault"]),
-        (NodeStatus.RUNNING, ["bakery", "vault"]),
+        (
+            NodeStatus.RUNNING,
+            ["receive", "send", "payments", "channels", "bakery", "vault"],
+        ),
         (NodeStatus.STOPPED, ["vault"]),
     ],
 )
@@ -101,10 +104,11 @@ def tabs(
 def test_tabs_that_cannot_be_used_are_not_shown() -> None:
     always = {"", "/settings", "/whitelist", "/webhook"}
     assert tabs(NodeStatus.PROVISIONING) == always
-    assert tabs(NodeStatus.WAITING_INIT) == always | {"/wallet", "/log"}
+    assert tabs(NodeStatus.WAITING_INIT) == always | {"/wallet", "/machine", "/log"}
     assert tabs(NodeStatus.RUNNING, has_wallet=True) == always | {
         "/wallet",
         "/backups",
+        "/machine",
         "/log",
     }
 
@@ -117,7 +121,7 @@ def test_the_open_tab_is_shown_whatever_the_state() -> None:
 
 def test_who_only_looks_has_no_tab_for_changes() -> None:
     looks = tabs(NodeStatus.RUNNING, has_wallet=True, may_change=False)
-    assert looks == {"", "/settings", "/whitelist", "/backups", "/log"}
+    assert looks == {"", "/settings", "/whitelist", "/backups", "/machine", "/log"}
 
 
 @pytest.mark.parametrize(

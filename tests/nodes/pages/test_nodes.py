@@ -57,7 +57,7 @@ async def test_a_figure_that_is_not_known_is_not_shown_as_0(
     page = await made(alice, fleet_harness)
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     fleet_harness.node_files.used[node.id] = Usage(memory=94_371_840, cpu_cores=0.125)
-    shown = (await alice.get(page)).text
+    shown = (await alice.get(f"{page}/machine")).text
     assert fact(shown, "Memory") == "90.0 MiB"
     assert fact(shown, "Processor") == "12.5 % of a core"
     assert fact(shown, "Disk") == "\N{EM DASH}"
@@ -67,7 +67,7 @@ async def test_a_figure_that_is_not_known_is_not_shown_as_0(
     for _ in range(2):
         await platform.samples.take(fleet_harness.fleet)
         fleet_harness.now += SAMPLE_INTERVAL
-    shown = (await alice.get(page)).text
+    shown = (await alice.get(f"{page}/machine")).text
     names = ("Memory", "Processor", "Disk", "Connections so far", "Traffic in")
     assert {fact(shown, each) for each in (*names, "Traffic out")} == {"\N{EM DASH}"}
     assert "No usage data for this node." in shown

@@ -20,7 +20,7 @@ async def test_every_app_is_offered_with_its_steps(
     (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
     shown = (await alice.get(f"{node}/wallet/bakery")).text
     for recipe in RECIPES:
-        assert f'<option value="{recipe.slug}" data-preset="{recipe.preset}"' in shown
+        assert f'data-app="{recipe.slug}" data-preset="{recipe.preset}"' in shown
         steps = shown.partition(f'data-recipe="{recipe.slug}"')[2].partition("</div>")[
             0
         ]

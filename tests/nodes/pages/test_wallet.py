@@ -21,7 +21,10 @@ from tests.conftest import NOW
 from tests.nodes.fleet_harness import SETTINGS, FleetHarness
 from tests.nodes.rules.test_node_settings import SIGNER
 
-PAGES = ("initialise", "restore", "unlock", "password", "bakery", "vault")
+PAGES = (
+    *("initialise", "restore", "unlock", "password"),
+    *("receive", "send", "payments", "channels", "bakery", "vault"),
+)
 WORDS = "abandon " * 23 + "art"
 
 
@@ -246,4 +249,4 @@ async def test_the_page_warns_of_an_authority_that_may_vouch_for_everything(
     page = f"{alice.root}/nodes/{node.id}/wallet/initialise"
     said = (await alice.get(page)).text
     assert "can sign for any website" in said
-    assert "leyden authority rotate" in said
+    assert "leyden ca rotate" in said

@@ -83,7 +83,7 @@ async def test_a_copy_from_the_same_start_needs_the_operators_word(
     await counted.run()
     shutil.copytree(counted.folder, tmp_path / "copy")
     put_back(counted.folder, tmp_path / "copy")
-    with pytest.raises(CannotStart, match="leyden home accept"):
+    with pytest.raises(CannotStart, match="leyden data-dir accept-copy"):
         await counted.start()
     counted.known = replace(counted.known, copy="")
     await counted.run()

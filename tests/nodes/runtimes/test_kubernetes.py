@@ -509,7 +509,9 @@ async def test_a_start_is_counted_and_another_volume_needs_the_operators_word(
     assert first == Start(number=2, copy="volume-1")
     assert await started(first) == first, "it runs already"
     case.cluster.delete("pods", case.pod)
-    with pytest.raises(CannotStart, match=f"leyden home accept {node.id}") as refused:
+    with pytest.raises(
+        CannotStart, match=f"leyden data-dir accept-copy {node.id}"
+    ) as refused:
         await started(Start(number=2, copy="volume-0"))
     assert "volume-" not in refused.value.reason
     assert (await started(Start(number=2, copy=""))).number == 3

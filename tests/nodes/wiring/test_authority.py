@@ -102,8 +102,8 @@ async def test_another_domain_ends_the_start_and_names_the_rotation(
     given = settings(tmp_path)
     migrate(given)
     other = settings(tmp_path, nodes_domain="nodes.example.com")
-    assert "leyden authority rotate" in authorities.advice(other)
-    with pytest.raises(SetupError, match=r"nodes_domain: .*leyden authority rotate"):
+    assert "leyden ca rotate" in authorities.advice(other)
+    with pytest.raises(SetupError, match=r"nodes_domain: .*leyden ca rotate"):
         await started(other)
     before = Authority(tmp_path / "authority")
     async with opened(other) as platform:
@@ -132,7 +132,7 @@ async def test_another_name_of_the_api_ends_the_start_where_it_is_vouched_for(
         else {"acme_api_name": "api.example.com", "acme_directory": "https://a.test"}
     )
     authority = Authority(tmp_path / "authority")
-    with pytest.raises(SetupError, match=rf"^{setting}: .*leyden authority rotate"):
+    with pytest.raises(SetupError, match=rf"^{setting}: .*leyden ca rotate"):
         authorities.check(settings(tmp_path, **more), authority)
 
 
@@ -163,7 +163,7 @@ async def test_a_rotation_that_was_killed_is_gone_on_with(
     before = Authority(folder)
     begun(folder, tmp_path / "spare", given, moved)
     if moved < 3:
-        with pytest.raises(SetupError, match=r"interrupted.*authority rotate"):
+        with pytest.raises(SetupError, match=r"interrupted.*ca rotate"):
             await started(given)
     async with opened(given) as platform:
         after = await authorities.rotate(platform, actor=OF_THE_TESTS)

@@ -134,7 +134,7 @@ async def test_a_copy_is_refused_and_a_folder_that_was_renamed_is_not(
     copy = home / "copy"
     copy.write_bytes(stored.read_bytes())
     copy.rename(stored)
-    await refused(platform, "is a copy of the home .* `leyden home adopt`")
+    await refused(platform, "is a copy of the home .* `leyden data-dir adopt`")
 
 
 async def test_another_authority_is_refused(platform: Platform, tmp_path: Path) -> None:

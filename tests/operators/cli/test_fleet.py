@@ -64,16 +64,16 @@ def test_nodes_of_another_organization_are_not_listed(fleet: Typed) -> None:
 
 def test_more_than_are_shown_are_announced(fleet: Typed) -> None:
     add_nodes("Harbour", OLD, NEW)
-    result = fleet("list", "--most", "1", "--json")
+    result = fleet("list", "--limit", "1", "--json")
     assert [each["id"] for each in printed_json(result)["nodes"]] == [NEW.id]
-    assert result.stderr == "there are more than 1 nodes; use --most\n"
-    assert fleet("list", "--most", "2").stderr == ""
+    assert result.stderr == "there are more than 1 nodes; use --limit\n"
+    assert fleet("list", "--limit", "2").stderr == ""
 
 
 def test_what_no_node_can_be_is_refused(fleet: Typed) -> None:
     assert fleet("list", "--status", "asleep").exit_code == 2
     assert fleet("list", "--runtime", "moon").exit_code == 2
-    assert fleet("list", "--most", "0").exit_code == 2
+    assert fleet("list", "--limit", "0").exit_code == 2
     result = fleet("list", "--organization", "nobody")
     assert result.exit_code == 4
     assert "nobody" in result.stderr

@@ -9,6 +9,7 @@ import pytest
 from leyden.base import settings
 from leyden.base.opening import opened
 from leyden.base.platform import Platform
+from leyden.base.rules.accounts import INSTALLATION
 from leyden.channels.rows.treasury_checks import TreasuryCheck
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.channels.wiring.channels import make_channels
@@ -19,7 +20,7 @@ from leyden.people.rules.keys import is_key
 from leyden.values import replace
 from tests.alarms import check_alarms
 from tests.app.cli.conftest import Typed, on_platform, printed_json
-from tests.channels.orders_harness import PRICE, OrdersHarness
+from tests.channels.orders_harness import HARBOUR, LIGHTHOUSE, PRICE, OrdersHarness
 
 
 @pytest.fixture
@@ -67,13 +68,13 @@ def look_for_alarms() -> None:
 
 
 def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> None:
-    team = printed_json(migrated("org", "create", "Harbour Light", "--json"))
+    team = printed_json(migrated("orgs", "create", "Harbour Light", "--json"))
     assert set(team) == {"organization_id", "name", "created"}
     id_ = team["organization_id"]
     (tmp_path / "password").write_text("a long enough one\n")
     user = printed_json(
         migrated(
-            *("user", "create", "Ada@Example.org", "--organization", id_),
+            *("users", "create", "Ada@Example.org", "--organization", id_),
             *("--role", "admin", "--password-file", str(tmp_path / "password")),
             "--json",
         )
@@ -81,18 +82,18 @@ def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> No
     assert (user["email"], user["role"]) == ("ada@example.org", "admin")
     key = printed_json(
         migrated(
-            *("key", "create", "--organization", id_, "--name", "backend"),
+            *("api-keys", "create", "--organization", id_, "--name", "backend"),
             *("--scope", "node,flow", "--json"),
         )
     )
     assert is_key(key["api_key"])
     assert authenticate(key["api_key"]) == id_
     assert key["scopes"] == ["flow", "node"]
-    listed = printed_json(migrated("key", "list", "--organization", id_, "--json"))
+    listed = printed_json(migrated("api-keys", "list", "--organization", id_, "--json"))
     assert key["api_key"] not in str(listed)
     assert listed["keys"][0]["key_id"] == key["key_id"]
 
-    migrated("key", "revoke", key["key_id"], "--organization", id_)
+    migrated("api-keys", "revoke", key["key_id"], "--organization", id_, "--yes")
     with pytest.raises(Unauthorized):
         authenticate(key["api_key"])
 
@@ -110,24 +111,33 @@ def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("org", "create", ""), "name: must have 1 to 50 characters"),
-        (("key", "list", "--organization", "none"), "no organization 'none'"),
+        (("orgs", "create", ""), "name: must have 1 to 50 characters"),
+        (("api-keys", "list", "--organization", "none"), "no organization 'none'"),
         (
-            ("key", "create", "--organization", "x", "--name", "y"),
-            "no organization 'x'; see `leyden org list`",
+            ("api-keys", "create", "--organization", "x", "--name", "y"),
+            "no organization 'x'; see `leyden orgs list`",
         ),
         (
-            ("key", "revoke", "x", "--organization", "Pier"),
-            "no active key x; see `leyden key list`",
+            ("api-keys", "revoke", "x", "--organization", "Pier", "--yes"),
+            "no active key x; see `leyden api-keys list`",
         ),
-        (("account", "show", "--organization", "x"), "no organization 'x'"),
+        (("orgs", "credit", "show", "--organization", "x"), "no organization 'x'"),
         (
-            ("key", "create", "--organization", "Pier", "--name", "y", "--scope", "a"),
+            (
+                "api-keys",
+                "create",
+                "--organization",
+                "Pier",
+                "--name",
+                "y",
+                "--scope",
+                "a",
+            ),
             "scope: must be one or more of: node, flow",
         ),
-        (("user", "sign-out", "bo@example.org"), "no user bo@example.org"),
+        (("users", "sign-out", "bo@example.org"), "no user bo@example.org"),
         (
-            ("team", "remove", "bo@example.org", "--organization", "Pier"),
+            ("team", "remove", "bo@example.org", "--organization", "Pier", "--yes"),
             "bo@example.org is not a member; see `leyden team list`",
         ),
         (
@@ -139,7 +149,7 @@ def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> No
 def test_what_cannot_be_done_is_one_line(
     migrated: Typed, words: tuple[str, ...], reason: str
 ) -> None:
-    migrated("org", "create", "Pier")
+    migrated("orgs", "create", "Pier")
     result = migrated(*words)
     existing = reason.startswith(("name", "scope"))
     assert result.exit_code == (2 if existing else 4)
@@ -148,9 +158,11 @@ def test_what_cannot_be_done_is_one_line(
 
 
 def test_an_organization_is_named_as_people_do_or_by_its_id(migrated: Typed) -> None:
-    team = printed_json(migrated("org", "create", "Harbour Light", "--json"))
+    team = printed_json(migrated("orgs", "create", "Harbour Light", "--json"))
     shown = [
-        printed_json(migrated("account", "show", "--organization", word, "--json"))
+        printed_json(
+            migrated("orgs", "credit", "show", "--organization", word, "--json")
+        )
         for word in ("Harbour Light", team["organization_id"])
     ]
     assert (
@@ -169,12 +181,12 @@ def test_an_organization_is_named_as_people_do_or_by_its_id(migrated: Typed) -> 
 def test_somebody_is_invited_given_a_role_and_taken_out(
     migrated: Typed, tmp_path: Path
 ) -> None:
-    migrated("org", "create", "Pier")
+    migrated("orgs", "create", "Pier")
     (tmp_path / "password").write_text("a long enough one\n")
     of = ("--organization", "Pier")
     for email, role in (("ada@example.org", "owner"), ("bo@example.org", "viewer")):
         migrated(
-            *("user", "create", email, *of, "--role", role),
+            *("users", "create", email, *of, "--role", role),
             *("--password-file", str(tmp_path / "password")),
         )
     request = printed_json(
@@ -189,8 +201,8 @@ def test_somebody_is_invited_given_a_role_and_taken_out(
         ("cy@example.org", "billing"),
     ]
     assert migrated("team", "withdraw", "cy@example.org", *of).exit_code == 0
-    assert migrated("team", "remove", "Bo@example.org", *of).exit_code == 0
-    last = migrated("team", "remove", "ada@example.org", *of)
+    assert migrated("team", "remove", "Bo@example.org", *of, "--yes").exit_code == 0
+    last = migrated("team", "remove", "ada@example.org", *of, "--yes")
     assert last.exit_code == 5
     assert "this is the last owner" in last.stderr
     left = printed_json(migrated("team", "list", *of, "--json"))["team"]
@@ -198,7 +210,7 @@ def test_somebody_is_invited_given_a_role_and_taken_out(
 
 
 def test_every_invitation_of_an_address_is_withdrawn(migrated: Typed) -> None:
-    migrated("org", "create", "Pier")
+    migrated("orgs", "create", "Pier")
     of = ("--organization", "Pier")
     for email, role in (("bo", "admin"), ("cy", "viewer"), ("bo", "viewer")):
         migrated("team", "invite", f"{email}@example.org", *of, "--role", role)
@@ -211,17 +223,17 @@ def test_every_invitation_of_an_address_is_withdrawn(migrated: Typed) -> None:
 
 
 def test_a_user_is_signed_out_everywhere(migrated: Typed, tmp_path: Path) -> None:
-    migrated("org", "create", "Pier")
+    migrated("orgs", "create", "Pier")
     (tmp_path / "password").write_text("a long enough one\n")
     migrated(
-        *("user", "create", "ada@example.org", "--organization", "Pier"),
+        *("users", "create", "ada@example.org", "--organization", "Pier"),
         *("--password-file", str(tmp_path / "password")),
     )
     sign_in("ada@example.org", "a long enough one")
-    sessions = ("user", "sessions", "ada@example.org", "--json")
+    sessions = ("users", "sessions", "ada@example.org", "--json")
     (one,) = printed_json(migrated(*sessions))["sessions"]
     assert (one["address"], one["browser"]) == ("192.0.2.7", "a phone")
-    assert migrated("user", "sign-out", "ada@example.org").exit_code == 0
+    assert migrated("users", "sign-out", "ada@example.org").exit_code == 0
     assert printed_json(migrated(*sessions))["sessions"] == []
     (last, *_) = printed_json(migrated("audit", "--json"))["audit"]
     assert last["action"] == "user signed out"
@@ -238,9 +250,14 @@ def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
     assert (found["alarms"], found["nodes"], found["orders"]) == ([], {}, {})
     assert f"all good (checked {found['checked']})" in migrated("overview").stdout
     assert printed_json(migrated("fleet", "--json"))["ailing"] == []
-    assert printed_json(migrated("orders", "--json")) == {"orders": []}
+    assert printed_json(migrated("orders", "list", "--needs-attention", "--json")) == {
+        "orders": []
+    }
     assert printed_json(migrated("treasury", "--json"))["treasury"] is None
-    assert "no orders need attention" in migrated("orders").stdout
+    assert (
+        "no orders need attention"
+        in migrated("orders", "list", "--needs-attention").stdout
+    )
     assert "needs attention" in migrated("fleet").stdout
     assert "this platform sells no channels" in migrated("treasury").stdout
     assert migrated("till").stdout == migrated("treasury").stdout
@@ -280,11 +297,21 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
     migrated: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order_id = lose_a_ticket(tmp_path / "home")
-    end = ("pool", "abandon", order_id, "--reason", "pool.db is gone", "--json")
+    end = (
+        "pool",
+        "abandon",
+        order_id,
+        "--reason",
+        "pool.db is gone",
+        "--yes",
+        "--json",
+    )
     assert "this platform sells no channels" in migrated(*end).stderr
     monkeypatch.setenv("LEYDEN_TREASURY_HOST", "127.0.0.1:1")
     monkeypatch.setenv("LEYDEN_MARKET", "simulated")
-    (need,) = printed_json(migrated("orders", "--json"))["orders"]
+    (need,) = printed_json(migrated("orders", "list", "--needs-attention", "--json"))[
+        "orders"
+    ]
     assert (need["order_id"], need["status"]) == (order_id, "created")
     assert "leyden pool abandon" in need["why"]
     look_for_alarms()
@@ -298,7 +325,9 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
         "status": "cancelled",
         "credit_refund": PRICE,
     }
-    assert printed_json(migrated("orders", "--json")) == {"orders": []}
+    assert printed_json(migrated("orders", "list", "--needs-attention", "--json")) == {
+        "orders": []
+    }
     (last, *_) = printed_json(migrated("audit", "--json"))["audit"]
     assert (last["action"], last["subject"]) == ("order abandoned", order_id)
 
@@ -310,21 +339,21 @@ def test_without_a_seller_its_setting_is_named(migrated: Typed) -> None:
 
 
 def test_coupons_are_listed_with_their_notes(migrated: Typed) -> None:
-    assert "no coupons yet" in migrated("coupon", "list").stdout
-    migrated("coupon", "create", "--amount", "21000", "--note", "spring fair")
-    (one,) = printed_json(migrated("coupon", "list", "--json"))["coupons"]
+    assert "no coupons yet" in migrated("coupons", "list").stdout
+    migrated("coupons", "create", "--amount", "21000", "--note", "spring fair")
+    (one,) = printed_json(migrated("coupons", "list", "--json"))["coupons"]
     assert (one["amount"], one["note"]) == (21_000, "spring fair")
-    assert "spring fair" in migrated("coupon", "list").stdout
+    assert "spring fair" in migrated("coupons", "list").stdout
 
 
 def test_two_of_one_name_are_refused(migrated: Typed) -> None:
-    migrated("org", "create", "Harbour Light")
-    again = migrated("org", "create", "Harbour Light")
+    migrated("orgs", "create", "Harbour Light")
+    again = migrated("orgs", "create", "Harbour Light")
     assert "an organization named 'Harbour Light' already exists" in again.stderr
 
 
 def test_without_a_schema_the_next_step_is_told(typed: Typed, tmp_path: Path) -> None:
-    refused = typed("org", "list")
+    refused = typed("orgs", "list")
     assert refused.exit_code == 1
     assert "nothing is installed" in refused.stderr
     assert "`leyden migrate` installs it" in refused.stderr
@@ -332,16 +361,18 @@ def test_without_a_schema_the_next_step_is_told(typed: Typed, tmp_path: Path) ->
 
 
 def test_an_organization_may_have_more_than_others(migrated: Typed) -> None:
-    platform = printed_json(migrated("org", "create", "Harbour Light", "--json"))
-    migrated("org", "create", "Other Shore")
+    platform = printed_json(migrated("orgs", "create", "Harbour Light", "--json"))
+    migrated("orgs", "create", "Other Shore")
     changed = migrated(
-        *("org", "quota", "Harbour Light", "nodes=100", "unpaid_orders=7", "--json")
+        *("orgs", "quotas", "Harbour Light", "nodes=100", "unpaid_orders=7", "--json")
     )
     shown = {each["quota"]: each for each in printed_json(changed)["quotas"]}
     assert shown["nodes"] == {"quota": "nodes", "used": 0, "limit": 100, "default": 25}
-    others = printed_json(migrated("org", "quota", "Other Shore", "--json"))["quotas"]
+    others = printed_json(migrated("orgs", "quotas", "Other Shore", "--json"))["quotas"]
     assert {each["limit"] == each["default"] for each in others} == {True}
-    taken_back = migrated("org", "quota", platform["organization_id"], "nodes=default")
+    taken_back = migrated(
+        "orgs", "quotas", platform["organization_id"], "nodes=default"
+    )
     assert re.search(r"nodes +0 +25 +25", taken_back.stdout)
     (line,) = (
         each
@@ -363,8 +394,8 @@ def test_an_organization_may_have_more_than_others(migrated: Typed) -> None:
     ],
 )
 def test_what_is_no_quota_is_refused(migrated: Typed, change: str, why: str) -> None:
-    migrated("org", "create", "Harbour Light")
-    refused = migrated("org", "quota", "Harbour Light", change)
+    migrated("orgs", "create", "Harbour Light")
+    refused = migrated("orgs", "quotas", "Harbour Light", change)
     assert refused.exit_code != 0
     assert why in refused.stderr
 
@@ -373,19 +404,27 @@ def test_alarms_are_sent_to_an_endpoint_of_the_operators(migrated: Typed) -> Non
     assert "no alarms yet" in migrated("alarms", "list").output
     url = "https://hooks.example/alarms"
     made = printed_json(
-        migrated("alarms", "send-to", url, "--type", "pool.*", "--json")
+        migrated("alarms", "webhooks", "create", url, "--type", "pool.*", "--json")
     )
     assert re.fullmatch("[0-9a-f]{64}", made.pop("secret"))
-    shown = printed_json(migrated("alarms", "endpoints", "--json"))
+    shown = printed_json(migrated("alarms", "webhooks", "list", "--json"))
     assert shown == {"endpoints": [made]}
     assert (made["url"], made["types"], made["status"]) == (url, ["pool.*"], "active")
-    wrong = migrated("alarms", "send-to", url, "--type", "order.paid")
+    wrong = migrated("alarms", "webhooks", "create", url, "--type", "order.paid")
     assert (wrong.exit_code, "types: must be types of events" in wrong.stderr) == (
         2,
         True,
     )
-    assert migrated("alarms", "stop-sending", made["endpoint_id"]).exit_code == 0
-    assert "no endpoints yet" in migrated("alarms", "endpoints").output
+    of = made["endpoint_id"]
+    paused = migrated("alarms", "webhooks", "update", of, "--pause", "--json")
+    assert printed_json(paused)["status"] == "paused"
+    resumed = migrated("alarms", "webhooks", "update", of, "--resume", "--json")
+    assert printed_json(resumed) == shown["endpoints"][0]
+    rotated = printed_json(migrated("alarms", "webhooks", "rotate", of, "--json"))
+    assert len(rotated["secret"]) == 64
+    gone = migrated("alarms", "webhooks", "delete", made["endpoint_id"], "--yes")
+    assert gone.exit_code == 0
+    assert "no endpoints yet" in migrated("alarms", "webhooks", "list").output
 
 
 def test_lsps1_is_off_and_says_what_it_needs(
@@ -406,3 +445,71 @@ def test_lsps1_is_off_and_says_what_it_needs(
     for name in ("HOST", "CERTIFICATE", "MACAROON"):
         monkeypatch.setenv(f"LEYDEN_SELLER_{name}", "127.0.0.1:2")
     assert "lsps1_organization: needed by lsps1" in migrated("lsps1").stderr
+
+
+def test_orders_of_all_organizations_are_listed_newest_first(migrated: Typed) -> None:
+    assert migrated("orders", "list").stdout == "no orders\n"
+    former = migrated("orders")
+    assert former.stdout == "no orders need attention\n"
+    assert "`orders` is now `orders list --needs-attention`" in former.stderr
+
+    async def create(platform: Platform) -> None:
+        harness = OrdersHarness(platform.database, platform.sealer)
+        await harness.open()
+        for who in (HARBOUR, LIGHTHOUSE):
+            harness.now += timedelta(seconds=1)
+            await harness.create(who=who)
+
+    on_platform(create)
+    listed = printed_json(migrated("orders", "list", "--json"))["orders"]
+    assert len(listed) == 2
+    (one,) = printed_json(
+        migrated("orders", "list", "--organization", HARBOUR, "--json")
+    )["orders"]
+    assert one == listed[1]
+    assert migrated("orders", "list", "--status", "filled").stdout == "no orders\n"
+    shown = migrated("orders", "list", "--status", "waiting_payment").stdout
+    assert f"{one['capacity']:,} sat" in shown
+    assert migrated("orders", "list", "--status", "lost").exit_code == 2
+
+
+def test_operators_are_added_listed_and_removed(
+    migrated: Typed, tmp_path: Path
+) -> None:
+    migrated("orgs", "create", "Pier")
+    (tmp_path / "password").write_text("a long enough one\n")
+    # The only organization need not be named.
+    migrated(
+        *("users", "create", "ada@example.org"),
+        *("--password-file", str(tmp_path / "password")),
+    )
+    assert "no operators yet" in migrated("operators", "list").stdout
+    assert migrated("operators", "add", "ada@example.org").exit_code == 0
+    (one,) = printed_json(migrated("operators", "list", "--json"))["operators"]
+    assert one["email"] == "ada@example.org"
+    ended = migrated("user", "operator", "ada@example.org", "--end")
+    assert ended.stdout == "is no longer an operator\n"
+    assert printed_json(migrated("operators", "list", "--json"))["operators"] == []
+    migrated("orgs", "create", "Other")
+    unnamed = migrated("api-keys", "list")
+    assert (unnamed.exit_code, "--organization: name one" in unnamed.stderr) == (
+        2,
+        True,
+    )
+
+
+def test_keys_of_the_operator_api(migrated: Typed) -> None:
+    assert "no keys yet" in migrated("operator-keys", "list").output
+    created = migrated("operator-keys", "create", "--name", "billing", "--json")
+    made = printed_json(created)
+    assert authenticate(made["api_key"]) == INSTALLATION
+    assert made["scopes"] == ["operator"]
+    listed = migrated("operator-keys", "list", "--json").output
+    assert made["key_id"] in listed
+    assert made["api_key"] not in listed
+    revoked = migrated("operator-keys", "revoke", made["key_id"], "--yes")
+    assert revoked.output == "revoked\n"
+    with pytest.raises(Unauthorized):
+        authenticate(made["api_key"])
+    again = migrated("operator-keys", "revoke", made["key_id"], "--yes")
+    assert again.exit_code != 0

@@ -16,6 +16,7 @@ ROOMS = (
     "/orders",
     "/organizations",
     "/coupons",
+    "/keys",
     "/audit",
     "/events",
 )

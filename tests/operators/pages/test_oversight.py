@@ -109,7 +109,7 @@ async def test_an_order_whose_ticket_was_lost_asks_for_a_person(
         return (await opal.get(page)).text
 
     await until(look, shows="sidecar1")
-    assert "No orders need attention" in (await opal.get("/app/operator/orders")).text
+    assert "No stuck orders" in (await opal.get("/app/operator/orders")).text
     world.market.forget(next(iter(await tickets(world))))
     shown = (await opal.get("/app/operator/orders")).text
     assert "the market lost the ticket" in shown

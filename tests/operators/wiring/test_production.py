@@ -66,7 +66,7 @@ async def test_whatever_is_missing_each_item_says_what_to_do(
         "leyden backup init" in to_do["backups are stored on another disk or machine"]
     )
     assert to_do["metrics can be scraped"] == "set metrics_port, and scrape it"
-    assert "leyden user operator" in to_do["operators sign in with a second factor"]
+    assert "leyden operators add" in to_do["operators sign in with a second factor"]
     assert to_do["nothing needs attention"].startswith("nobody has checked")
     assert to_do["commits survive a power cut"] == ""
 

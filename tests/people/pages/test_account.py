@@ -37,6 +37,23 @@ async def test_a_new_password_ends_every_other_session(
     assert (await nobody.sign_in("alice@example.org", NEW)).status == 303
 
 
+async def test_display_settings_are_of_one_person(alice: Visitor, bob: Visitor) -> None:
+    for visitor in (alice, bob):
+        await visitor.get("/app/account")
+    chosen = {"theme": "dark", "time_zone": "Europe/Berlin"}
+    saved = await alice.submit("/app/account/display", chosen)
+    assert saved.location == "/app/account?done=display"
+    html = '<html lang="en" data-theme="dark" data-time-zone="Europe/Berlin">'
+    assert html in (await alice.get(f"{alice.root}/nodes")).text
+    assert html not in (await bob.get(f"{bob.root}/nodes")).text
+    for wrong in ({"theme": "x"}, {"time_zone": "../../etc/passwd"}):
+        refused = await alice.submit("/app/account/display", {**chosen, **wrong})
+        assert (refused.status, "must be" in refused.text) == (400, True)
+    usual = {"theme": "", "time_zone": ""}
+    assert (await alice.submit("/app/account/display", usual)).status == 303
+    assert 'data-theme="" data-time-zone=""' in (await alice.get("/app/account")).text
+
+
 async def test_an_authenticator_is_offered_with_the_password_alone(
     alice: Visitor,
 ) -> None:

@@ -107,7 +107,7 @@ class ClusterInstallation:
         """Do what docs/operators/cluster.md says."""
         self.cluster.kubectl("create", "namespace", self.name)
         keys = subprocess.run(
-            [LEYDEN, "secrets", "kubernetes"],
+            [LEYDEN, "encryption-keys", "kubernetes"],
             env={**os.environ, "LEYDEN_NODES_DOMAIN": DOMAIN},
             capture_output=True,
             text=True,

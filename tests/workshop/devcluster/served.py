@@ -79,9 +79,9 @@ class Served:
 
     def customer(self) -> "Patient":
         """Have an organization with a key."""
-        team = self.command("org", "create", "Harbour")["organization_id"]
+        team = self.command("orgs", "create", "Harbour")["organization_id"]
         words = ("--organization", team, "--name", "all")
-        key = self.command("key", "create", *words)["api_key"]
+        key = self.command("api-keys", "create", *words)["api_key"]
         return Patient(Customer(self.given, team, key), self.said)
 
     def said(self) -> str:

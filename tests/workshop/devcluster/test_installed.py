@@ -76,9 +76,9 @@ def deployment(
 
 def customer_of(deployment: ClusterInstallation) -> Customer:
     team = f"team {secrets.token_hex(4)}"
-    organization = deployment.leyden("org", "create", team)["organization_id"]
+    organization = deployment.leyden("orgs", "create", team)["organization_id"]
     words = ("--organization", organization, "--name", "all")
-    key = deployment.leyden("key", "create", *words)["api_key"]
+    key = deployment.leyden("api-keys", "create", *words)["api_key"]
     return Customer(deployment, organization, key)
 
 

@@ -34,9 +34,13 @@ class WorkshopHome:
     programs: Mapping[str, Path]
     ports: DaemonPorts = field(default_factory=some_ports)
 
-    def network(self, *, fresh_s: float = 600.0) -> PrivateNetwork:
+    def network(self, *, fresh_s: float = 600.0, block_s: float = 0) -> PrivateNetwork:
         return PrivateNetwork(
-            self.home, programs=self.programs, ports=self.ports, fresh_s=fresh_s
+            self.home,
+            programs=self.programs,
+            ports=self.ports,
+            fresh_s=fresh_s,
+            block_s=block_s,
         )
 
 

@@ -91,6 +91,29 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
     assert (await actions.status(home))["height"] is None
 
 
+async def test_blocks_come_while_a_transaction_waits_and_six_in_all(
+    workshop_home: WorkshopHome,
+) -> None:
+    network, home = workshop_home.network(block_s=0.1), workshop_home.home
+    await network.start()
+    keeping = asyncio.create_task(network.supervise())
+    height = await actions.height(home)
+
+    async def are_mined() -> bool:
+        return await actions.height(home) == height
+
+    for _ in range(2):  # what waited before the start, and what is sent now
+        height += 6
+        await until(are_mined, within_s=60, every_s=0.1)
+        await asyncio.sleep(1)
+        assert await are_mined()
+        async with opened(access.load(home).lnds["treasury"]) as wallet:
+            address = await wallet.address()
+        await actions.fund(home, address, HARBOUR_DUES, confirmations=0)
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+
+
 async def test_daemons_that_die_are_started_again_while_supervised(
     workshop_home: WorkshopHome,
 ) -> None:

@@ -12,6 +12,7 @@ import click
 from leyden.app import migration
 from leyden.base import settings
 from leyden.base.cli.groups import LazyGroup
+from leyden.base.cli.output import as_json, print_done
 from leyden.base.files import write_private
 from leyden.customer.progress import waiting
 from leyden.nodes.wiring import authorities, cluster_keys, egress
@@ -45,7 +46,8 @@ def secrets() -> None:
 
 
 @secrets.command()
-def rotate() -> None:
+@as_json
+def rotate(*, as_json: bool) -> None:
     """Create a new sealing key, and re-encrypt everything with it.
 
     The old key stays until the next rotation, and only decrypts: for what is stored
@@ -53,7 +55,7 @@ def rotate() -> None:
     servers load the new key when they need it. Back up the key file afterwards.
 
     \b
-    leyden secrets rotate
+    leyden encryption-keys rotate
     """
     given = settings.load(os.environ)
     authority = authorities.folder_of(given)
@@ -61,7 +63,11 @@ def rotate() -> None:
         count = key_rotation.rotate(
             given.database, given.secrets_path, authority, tell=tell
         )
-    print(f"re-encrypted {count} values; now back up {given.secrets_path}")
+    print_done(
+        {"reencrypted": count, "file": str(given.secrets_path)},
+        f"re-encrypted {count:,} values; now back up {given.secrets_path}",
+        as_json=as_json,
+    )
 
 
 @secrets.command()
@@ -80,7 +86,7 @@ def kubernetes(name: str, output: Path | None) -> None:
     create them again.
 
     \b
-    leyden secrets kubernetes --output keys.yaml
+    leyden encryption-keys kubernetes --output keys.yaml
     """
     given = settings.load(os.environ)
     if output is None:

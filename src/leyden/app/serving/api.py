@@ -5,22 +5,16 @@ import time
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
 from leyden import __version__
 from leyden.app.serving import idempotency
-from leyden.base.http import reading, responses, turns
-from leyden.base.http.limits import Failures, Refusals, Requests
-from leyden.base.http.operations import (
-    INTERNAL,
-    Methods,
-    Operation,
-    Problem,
-    Request,
-    Table,
-)
+from leyden.base.http import problems, reading, responses, turns
+from leyden.base.http.limits import Allowance, Failures, Refusals, Requests
+from leyden.base.http.operations import Methods, Operation, Request, Table
 from leyden.base.http.reading import (
     ClientLeft,
     Receive,
@@ -33,10 +27,13 @@ from leyden.base.http.request_metrics import observe
 from leyden.base.http.responses import Headers, Stream
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Principal
+from leyden.base.rules.accounts import Scope as AuthScope
+from leyden.base.settings.own_names import main_origin
 from leyden.errors import (
     Forbidden,
     LeydenError,
     MethodNotAllowed,
+    MissingScope,
     NotFound,
     Stale,
     TooMany,
@@ -49,10 +46,13 @@ from leyden.values import Struct
 
 # Another request changed the row first: a retry settles all but the busiest rows.
 _TRIES = 5
-_JSON: Headers = [
-    (b"content-type", b"application/json"),
-    (b"leyden-version", __version__.encode()),
-]
+_OPERATORS = "This key lacks the scope operator: only an operator's key has it."
+_NOT_OPERATORS = (
+    "A key with the scope operator reaches only the operator API. Use a key of the "
+    "organization."
+)
+_JSON: Headers = [(b"content-type", b"application/json")]
+_VERSION = (b"leyden-version", __version__.encode())
 
 log = logging.getLogger(__name__)
 
@@ -88,18 +88,20 @@ class _Callers:
             address = rate_limited_as(scope)
             self._failures.take(address, hint(key or ""), at_s=time.monotonic())
             raise
-        await self.count(principal, now=now)
+        scope["allowance"] = await self.count(principal, now=now)
         return principal
 
-    async def count(self, principal: Principal, *, now: datetime) -> None:
+    async def count(self, principal: Principal, *, now: datetime) -> Allowance:
         """Count a request; raise TooMany, after a wait, over the limits."""
         at_s = time.monotonic()
+        who = principal.key_id, principal.organization_id
         try:
-            self._requests.take(principal.key_id, principal.organization_id, at_s=at_s)
+            self._requests.take(*who, at_s=at_s)
         except TooMany:
             await self._refusals.wait(principal.organization_id, at_s=at_s)
             raise
         self._uses.note(principal.key_id, now=now, at_s=at_s)
+        return self._requests.allowance(*who, at_s=at_s)
 
     async def confirm(self, key: str | None) -> Principal:
         """Look a key up again, without counting: it may have ended meanwhile."""
@@ -113,6 +115,7 @@ class Api:
     def __init__(self, platform: Platform, operations: Iterable[Operation]) -> None:
         self.table = Table(operations)
         self._platform = platform
+        self._origin = main_origin(platform.settings)  # where the guides are
         self._encode = msgspec.json.Encoder().encode
         self._callers = _Callers(platform)
 
@@ -127,14 +130,17 @@ class Api:
             return
         except LeydenError as error:
             status, body, headers = self._refusal(error, scope)
+            if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+                extra = {"path": scope["path"], "why": error.message}
+                log.error("an endpoint failed", extra=extra)  # noqa: TRY400
         except Exception:
             log.exception("an endpoint failed", extra={"path": scope["path"]})
-            status = 500
-            body = self._encode(Problem(INTERNAL))
+            status, body, headers = self._refusal(LeydenError(), scope)
+        headers = [*headers, _VERSION, *_allowance(scope, status)]
         took = time.perf_counter() - began
         observe(scope.get("operation", ""), scope["method"], status, took)
         if isinstance(body, Stream):
-            await body.send(send, head=scope["method"] == "HEAD")
+            await body.send(send, headers, head=scope["method"] == "HEAD")
             return
         await responses.answer(scope, send, status, headers, body)
 
@@ -156,6 +162,8 @@ class Api:
         scope["operation"] = operation.name
         _check_may(principal, operation, parameters)
         await turns.begin(principal.organization_id)
+        if principal.is_operator:
+            await self._audit(principal, scope, now=now)
         call = _Call(principal, operation, parameters, wants, now)
         return await self._execute(call, scope, receive)
 
@@ -192,7 +200,7 @@ class Api:
         if not operation.repeatable or call.wants.repeated is None:
             result = await _run(operation, request, arguments)
             if isinstance(result, Stream):
-                return 200, result, _JSON
+                return 200, result, []
             return 200, self._encode(result), _JSON
 
         async def run() -> idempotency.Answer:
@@ -207,32 +215,42 @@ class Api:
         )
         return status, body, _JSON
 
+    async def _audit(
+        self, principal: Principal, scope: Scope, *, now: datetime
+    ) -> None:
+        """Record a call of the operator API before it is made."""
+        async with self._platform.database.transaction() as tx:
+            await tx.audit.add(
+                at=now,
+                actor=principal.actor,
+                action="operator API called",
+                subject=f"{scope['method']} {scope['path']}",
+            )
+
     def _find(self, scope: Scope) -> tuple[Methods, dict[str, str]]:
         if reading.is_disguised(scope["raw_path"]):
             return {}, {}
         return self.table.find(scope["path"])
 
     def _refusal(self, error: LeydenError, scope: Scope) -> tuple[int, bytes, Headers]:
-        headers = _JSON
-        if error.retry_after_s is not None:
-            headers = [*_JSON, (b"retry-after", b"%d" % error.retry_after_s)]
+        headers = problems.headers(error)
         if isinstance(error, MethodNotAllowed):
             methods, _ = self.table.find(scope["path"])
-            headers = [*_JSON, (b"allow", _allowed(methods))]
-        status, message = error.status, error.message
-        if status == 500:  # noqa: PLR2004  for us to fix, not to show
-            log.error(
-                "an endpoint failed", extra={"path": scope["path"], "why": message}
-            )
-            message = INTERNAL
-        return status, self._encode(Problem(message)), headers
+            headers.append((b"allow", _allowed(methods)))
+        return error.status, problems.body(error, origin=self._origin), headers
 
 
 def _check_may(
     principal: Principal, operation: Operation, parameters: Mapping[str, str]
 ) -> None:
+    if principal.is_operator is not (operation.scope is AuthScope.OPERATOR):
+        if principal.is_operator:
+            raise Forbidden(_NOT_OPERATORS)
+        raise MissingScope(_OPERATORS)
+    if principal.is_operator:
+        return
     if operation.scope is not None and operation.scope not in principal.scopes:
-        raise Forbidden
+        raise MissingScope(f"this key lacks the scope {operation.scope}")
     own = principal.organization_id
     if parameters.get("organization_id", own) != own:
         raise NotFound
@@ -247,6 +265,18 @@ async def _run(
         except Stale:
             continue
     return await operation.run(request, **arguments)
+
+
+def _allowance(scope: Scope, status: int) -> Headers:
+    """Return the headers that say how much of the limit of requests is left."""
+    allowance: Allowance | None = scope.get("allowance")
+    if allowance is None or status == HTTPStatus.TOO_MANY_REQUESTS:  # which has its own
+        return []
+    return [
+        (b"ratelimit-limit", b"%d" % allowance.limit),
+        (b"ratelimit-remaining", b"%d" % allowance.remaining),
+        (b"ratelimit-reset", b"%d" % allowance.reset_s),
+    ]
 
 
 def _allowed(methods: Iterable[str]) -> bytes:

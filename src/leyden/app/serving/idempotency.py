@@ -19,7 +19,7 @@ from leyden.base.platform import Platform
 from leyden.base.rows.answers import PURPOSE, Saved
 from leyden.base.rules.accounts import Principal
 from leyden.base.rules.times import is_recent
-from leyden.errors import Conflict, LeydenError, Malformed
+from leyden.errors import InProgress, KeyReused, LeydenError, Malformed
 from leyden.people import quotas
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,255}")
@@ -109,9 +109,7 @@ async def _claim(
         await quotas.check_answers(tx, limits, mine[0], now=now)
         return None
     if saved.request != request:
-        raise Malformed(
-            "Idempotency-Key: already used for a different request; use a new key"
-        )
+        raise KeyReused
     if saved.status is not None and saved.body is not None:
         body = platform.sealer.open(saved.body, purpose=f"{PURPOSE} of {mine[0]}")
         return saved.status, body
@@ -120,11 +118,7 @@ async def _claim(
             *mine, now=now, before=saved.holder, holder=HOLDER
         )
     ):
-        raise Conflict(
-            "the first request with this Idempotency-Key is still in progress; "
-            "try again in a moment",
-            retry_after_s=_RETRY_AFTER_S,
-        )
+        raise InProgress(retry_after_s=_RETRY_AFTER_S)
     return None
 
 

@@ -11,14 +11,16 @@ from prometheus_client import (
     generate_latest,
 )
 
+from leyden import __version__
 from leyden.app.serving.api import Api
+from leyden.base.http import problems
 from leyden.base.http.limits import RateLimit
 from leyden.base.http.reading import Receive, Scope, Send, rate_limited_as
 from leyden.base.http.responses import answer
 from leyden.base.platform import Platform
 from leyden.channels.direct.api import lsps1
 from leyden.channels.direct.api.lsps1 import Lsps1OverHttp
-from leyden.errors import Away, TooMany
+from leyden.errors import LeydenError
 from leyden.manual.openapi import document as openapi
 from leyden.nodes.api.challenges import PREFIX, Challenges
 from leyden.nodes.api.gateways import PATH, Gateways
@@ -31,7 +33,8 @@ _JSON = b"application/json"
 _DOCUMENT = "/openapi.json"
 # Needs no key, and is a thousand times as long as a response about health.
 _DOCUMENTS_PER_MINUTE = 60
-_SECURITY = [
+_HEADERS = [
+    (b"leyden-version", __version__.encode()),
     (b"content-security-policy", b"default-src 'none'"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -89,16 +92,15 @@ class Public:
         if page is None or scope["method"] not in {"GET", "HEAD"}:
             await self._api(scope, receive, send)
             return
-        headers = [*_SECURITY]
+        headers = [*_HEADERS]
         try:
             if scope["path"] == _DOCUMENT:
                 self._count(scope)
             status, content_type, body = await page()
-        except TooMany as error:
-            status, content_type = error.status, _JSON
-            body = msgspec.json.encode({"message": error.message})
-            headers.append((b"retry-after", b"%d" % (error.retry_after_s or 1)))
-        headers.append((b"content-type", content_type))
+            headers.append((b"content-type", content_type))
+        except LeydenError as error:
+            status, body = error.status, problems.body(error)
+            headers += problems.headers(error)
         await answer(scope, send, status, headers, body)
 
     def _count(self, scope: Scope) -> None:
@@ -109,10 +111,7 @@ class Public:
         return 200, _JSON, b'{"status":"live"}'
 
     async def _ready(self) -> Answer:
-        try:
-            await self._platform.database.reader.accounts.reach()
-        except Away as error:
-            return 503, _JSON, msgspec.json.encode({"message": error.message})
+        await self._platform.database.reader.accounts.reach()
         return 200, _JSON, b'{"status":"ready"}'
 
     async def _openapi(self) -> Answer:

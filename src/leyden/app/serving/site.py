@@ -25,6 +25,7 @@ from leyden.app.serving.admission import (
     recognise,
     sign_in_first,
 )
+from leyden.base import request_ids
 from leyden.base.http import turns
 from leyden.base.http.limits import Requests
 from leyden.base.http.reading import ClientLeft, read_body
@@ -210,8 +211,13 @@ class Site:
             )
             message = "Something went wrong on our side. The error has been logged."
         response = visit.render(
-            "error.html", status=status, code=status, message=message
+            "error.html",
+            status=status,
+            code=status,
+            message=message,
+            request_id=request_ids.current(),
         )
+        response.headers["error-code"] = error.error_code
         if error.retry_after_s is not None:
             response.headers["retry-after"] = str(error.retry_after_s)
         return response

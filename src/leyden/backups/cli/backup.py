@@ -293,7 +293,7 @@ def _print_restored(found: Restored, home: str, *, as_json: bool) -> None:
     keys = len(found.review.get(review.KEYS, ()))
     if keys and not found.keys_revoked:
         print(f"\nAPI keys revoked after {found.until} work again. In force: {keys:,}")
-        print("Revoke those that must not work: leyden key revoke")
+        print("Revoke those that must not work: leyden api-keys revoke")
         if not found.confirmed:
             print(
                 "Or revoke all, once the old machine can't run any more:\n  "

@@ -1,6 +1,7 @@
 """Command groups: lazy ones, help in full sentences, and `--profile` anywhere."""
 
-import importlib
+import importlib.util
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -8,10 +9,13 @@ import click
 from click.exceptions import NoSuchCommand
 from click.shell_completion import CompletionItem
 
+import leyden
 from leyden.errors import SetupError
 
 _HELP = "Profile to use; see `leyden profile`. Works before or after COMMAND."
 _GIVEN = "leyden.profile"
+# Of a clone, if this is one: the folder above `src`.
+_ROOT = os.path.abspath(os.path.join(leyden.__path__[0], "..", ".."))  # noqa: PTH100, PTH118
 
 
 class LazyCommand(NamedTuple):
@@ -20,6 +24,15 @@ class LazyCommand(NamedTuple):
     module: str  # "": only leyden-workshop has it
     summary: str
     entry: str = ""  # by which name leyden-workshop has it, or more of it
+    attribute: str = ""  # in the module; by default the command's own name
+    needs: str = ""  # what has to be here for it to be listed: a module or a file
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether lists name it."""
+        if self.needs.startswith("/"):
+            return os.path.exists(_ROOT + self.needs)  # noqa: PTH110  pathlib is slow
+        return not self.needs or importlib.util.find_spec(self.needs) is not None
 
 
 def _of_the_workshop(entry: str) -> click.Command | None:
@@ -83,7 +96,7 @@ class LazyGroup(click.Group):
         if not listed.module:
             return _missing(cmd_name)
         command: click.Command = getattr(
-            importlib.import_module(listed.module), cmd_name
+            importlib.import_module(listed.module), listed.attribute or cmd_name
         )
         return command
 
@@ -106,7 +119,8 @@ class LazyGroup(click.Group):
             for name in super().list_commands(ctx)
             if not (command := self.commands[name]).hidden
         }
-        return {**own, **{name: each.summary for name, each in self._lazy.items()}}
+        lazy = self._lazy.items()
+        return own | {name: each.summary for name, each in lazy if each.is_listed}
 
     def headings(self, ctx: click.Context) -> Iterator[tuple[str, list[str]]]:
         """Yield each heading with the names of its commands."""
@@ -119,9 +133,12 @@ class LazyGroup(click.Group):
         summaries = self.summaries(ctx)
         width = max(map(len, summaries), default=0)
         for heading, names in self.headings(ctx):
+            listed = [each for each in names if each in summaries]
+            if not listed:
+                continue
             with formatter.section(heading):
                 formatter.write_dl(
-                    [(f"{name:<{width}}", summaries[name]) for name in names]
+                    [(f"{name:<{width}}", summaries[name]) for name in listed]
                 )
 
     def shell_complete(

@@ -12,6 +12,17 @@ import msgspec
 from leyden.base.cli import tables
 from leyden.base.rules.units import size
 
+# Numbers with these names are satoshis.
+_SATS = frozenset(
+    {
+        *("amount", "amount_due", "available", "balance", "capacity", "confirmed"),
+        *("credit", "credit_refund", "credit_used", "due", "fee", "free"),
+        *("in_channels", "largest", "locked", "may_owe", "most_reserved"),
+        *("outstanding", "owed", "pool_fee", "pool_fee_refund", "reserved", "sats"),
+        *("self_chan_balance", "self_chan_balance_fee", "service_fee", "total_fee"),
+        *("unconfirmed", "local", "remote"),
+    }
+)
 # As the API writes times: in UTC.
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 
@@ -24,8 +35,7 @@ def limit_option(usual: int, largest: int) -> Callable[[_Command], _Command]:
     """Return the option that limits a list."""
     return click.option(
         "-n",
-        "--most",
-        "limit",
+        "--limit",
         type=click.IntRange(1, largest),
         default=usual,
         show_default=True,
@@ -52,7 +62,7 @@ def print_counts(heading: str, counted: Mapping[str, int]) -> None:
     """Print counts below a heading, one per line."""
     print(f"\n{heading}")
     if counted:
-        print_fields(counted)
+        print_fields({name: f"{count:,}" for name, count in counted.items()})
     else:
         print("none yet")
 
@@ -96,6 +106,14 @@ def print_list(
         print_rows(rows, empty=empty, spare=spare)
 
 
+def print_done(one: Mapping[str, Any], said: str, *, as_json: bool) -> None:
+    """Print what was done: as JSON, or in words."""
+    if as_json:
+        print_json(one)
+    else:
+        print(said)
+
+
 def plain(text: str) -> str:
     """Replace characters that a terminal would interpret."""
     return "".join(each if each.isprintable() or each == "\t" else "?" for each in text)
@@ -113,12 +131,26 @@ def _row(fields: Mapping[str, Any]) -> dict[str, str]:
 def _shown(name: str, value: object) -> str:
     if value is None:
         return "-"
-    if type(value) is int and "bytes" in name.split("_"):
-        return size(value)
-    if isinstance(value, str) and _TIME.fullmatch(value):
-        return local_time(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return plain(", ".join(map(str, value)))
-    return plain(str(value))
+    if isinstance(value, int | float):
+        return _number(name.split("_"), value)
+    several = value if isinstance(value, list | tuple) else (value,)
+    text = ", ".join(map(str, several))
+    if _TIME.fullmatch(text):
+        return local_time(text)
+    if name.endswith("_sat") and text.isdecimal():
+        return f"{int(text):,} sat"  # as LSPS1 writes numbers
+    return plain(text)
+
+
+def _number(words: list[str], value: float) -> str:
+    """Return a number with the unit that its name says."""
+    if isinstance(value, int):
+        if "bytes" in words:
+            return size(value)
+        if "_".join(words) in _SATS:
+            return f"{value:,} sat"
+        if "blocks" in words:
+            return f"{value:,} blocks"
+    return f"{value:,} s" if words[-1] == "s" else str(value)

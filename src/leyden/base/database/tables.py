@@ -30,7 +30,7 @@ metadata = MetaData(
     }
 )
 
-SEALED = {"sealed": True}  # a column that `leyden secrets rotate` re-encrypts
+SEALED = {"sealed": True}  # a column that `leyden encryption-keys rotate` re-encrypts
 # A migration that takes something away stores which versions can do without it.
 schema_floors = Table(
     "schema_floor",
@@ -74,6 +74,8 @@ users = Table(
     Column(
         "confirmed", BigInteger
     ),  # when the email address was confirmed; NULL if it was not
+    Column("theme", Text, nullable=False, server_default=""),  # "" is the browser's
+    Column("time_zone", Text, nullable=False, server_default=""),
 )
 
 memberships = Table(
@@ -92,7 +94,8 @@ keys = Table(
     "api_key",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    # An organization's id, or "installation": so no foreign key, here and in the next.
+    Column("organization_id", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("hint", Text, nullable=False),  # the first characters, to tell them apart
     Column("digest", LargeBinary, nullable=False, unique=True),
@@ -109,7 +112,8 @@ audit = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("at", BigInteger, nullable=False),
-    Column("actor", Text, nullable=False),  # key:<id>, user:<id> or operator:<login>
+    # key:<id>, user:<id>, operator:<login>, operator:key:<id>
+    Column("actor", Text, nullable=False),
     Column("organization_id", Text),
     Column("action", Text, nullable=False),
     Column("subject", Text, nullable=False),
@@ -121,7 +125,7 @@ audit = Table(
 answers = Table(
     "saved_answer",
     metadata,
-    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("organization_id", Text, nullable=False),
     Column("key", LargeBinary, nullable=False),  # digest of the Idempotency-Key
     Column("request", LargeBinary, nullable=False),  # digest of operation and body
     Column("started", BigInteger, nullable=False),

@@ -32,6 +32,21 @@ _NO_INTEGER = {
     "Expected `int`, got `_Huge`": "is too large",
 }
 _MISSING_FIELD = re.compile(r"Object missing required field `(.*)`")
+_KIND = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
+_BOUND = re.compile(r"Expected `(\w+)`( of length)? (<=|>=) (\d+)")
+_PATTERN = re.compile(r"Expected `str` matching regex '(.*)'")
+# Types as JSON calls them, which has no names of Python's.
+_JSON_TYPES = {
+    "int": "an integer",
+    "float": "a number",
+    "_Fraction": "a number",
+    "_Huge": "a number",
+    "str": "a string",
+    "bool": "a boolean",
+    "array": "an array",
+    "object": "an object",
+}
+_COUNTED = {"str": " characters", "array": " entries", "object": " fields"}
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -64,7 +79,7 @@ def _converted(value: object, into: type[Body], *, strict: bool) -> Body:
     try:
         return msgspec.convert(value, into, strict=strict)
     except msgspec.ValidationError as error:
-        raise Malformed(_rephrase(str(error), into)) from None
+        raise Malformed(_rephrase(str(error), into, is_query=not strict)) from None
 
 
 def parse_json(raw: bytes) -> object:
@@ -158,24 +173,41 @@ def _prefix(path: str) -> str:
     return f"{path}: " if _PLAIN_PATH.fullmatch(path) else ""
 
 
-def _rephrase(error: str, into: type) -> str:
+def _rephrase(error: str, into: type, *, is_query: bool) -> str:
     """Convert a msgspec error to our wording, without repeating values."""
     match = _AT.fullmatch(error)
     problem, path = match.groups() if match else (error, None)
     path = re.sub(r"\[(?:\.\.\.)?\]", "", path or "")
-    prefix = _prefix(path)
-    if problem in _NO_INTEGER:
-        return f"{prefix}{_NO_INTEGER[problem]}"
-    problem = re.sub("`_(Fraction|Huge)`", "number", problem)
+    whole, what = ("query", "parameter") if is_query else ("body", "field")
     if unknown := _UNKNOWN_FIELD.fullmatch(problem):
-        name = f" {unknown[1]}" if _PLAIN_NAME.fullmatch(unknown[1]) else ""
-        return f"{prefix}unknown field{name}"
+        if not _PLAIN_NAME.fullmatch(unknown[1]):
+            return f"{_prefix(path) or f'the {whole} '}has an unknown {what}"
+        return f"{_prefix(_field_path(path, unknown[1]))}is not a known {what}"
     if missing := _MISSING_FIELD.fullmatch(problem):
-        return f"{prefix}the field {missing[1]} is required"
+        return f"{_prefix(_field_path(path, missing[1]))}is required"
     if problem.startswith("Invalid enum value"):
-        return f"{prefix}{_allowed_values(into, path)}"
-    problem = problem.replace("`", "")
-    return f"{prefix}{problem[:1].lower()}{problem[1:]}"
+        return f"{_prefix(path)}{_allowed_values(into, path)}"
+    return f"{_prefix(path) or f'the {whole} '}{_reason(problem, is_query=is_query)}"
+
+
+def _reason(problem: str, *, is_query: bool) -> str:
+    if problem in _NO_INTEGER:
+        return _NO_INTEGER[problem]
+    if kinds := _KIND.fullmatch(problem):
+        expected, got = (
+            " or ".join(_JSON_TYPES.get(each, each) for each in kind.split(" | "))
+            for kind in kinds.groups()
+        )
+        return f"must be {expected}" + ("" if is_query else f", not {got}")
+    if bound := _BOUND.fullmatch(problem):
+        most = "at most" if bound[3] == "<=" else "at least"
+        counted = _COUNTED.get(bound[1], " bytes") if bound[2] else ""
+        return f"must {'have' if counted else 'be'} {most} {int(bound[4]):,}{counted}"
+    if "datetime" in problem:
+        return "must be a time with a zone, like 2026-01-31T12:00:00Z"
+    if pattern := _PATTERN.fullmatch(problem):
+        return f"must match {pattern[1]}"
+    return f"is not valid: {problem[:1].lower()}{problem[1:]}".replace("`", "")
 
 
 def _allowed_values(into: type, path: str) -> str:

@@ -10,7 +10,7 @@ it, and the connection closes afterwards.
 import asyncio
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from uvicorn.config import Config
@@ -19,11 +19,24 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
+from leyden.base import request_ids
 from leyden.base.http.connections import HttpConnections
 from leyden.base.http.cycle import Cycle
 from leyden.base.http.framing import RequestRejected
+from leyden.base.http.problems import Problem
 from leyden.base.http.responses import NO_STORE
 from leyden.base.rules.addresses import rate_limit_key
+
+# What programs decide by; docs/customers/errors.md explains each.
+HTTP_CODES: Final = {
+    400: "malformed_http",
+    408: "request_timeout",
+    413: "body_too_large",
+    414: "url_too_long",
+    417: "unsupported_expect",
+    431: "headers_too_large",
+    503: "too_many_connections",
+}
 
 
 class RequestPart(Enum):
@@ -135,9 +148,12 @@ class Ending(HttpToolsProtocol):
             self._say(unread)
 
     def _say(self, unread: RequestRejected) -> None:
-        body = msgspec.json.encode({"message": unread.message})
+        code = HTTP_CODES[unread.status]
+        body = msgspec.json.encode(Problem(unread.message, code=code))
         headers = [
             *self.server_state.default_headers,
+            (b"request-id", request_ids.new().encode()),
+            (b"error-code", code.encode()),
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
             (b"connection", b"close"),

@@ -3,10 +3,12 @@
 import asyncio
 from typing import Any
 
-import msgspec
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from leyden.base import request_ids
+from leyden.base.http import problems
 from leyden.base.http.responses import answer
+from leyden.errors import LeydenError
 
 
 class Cycle(RequestResponseCycle):
@@ -18,6 +20,7 @@ class Cycle(RequestResponseCycle):
 
     async def run_asgi(self, app: Any) -> None:
         """Run the application, which may give no response to a client that left."""
+        request_ids.begin(self.scope["request_id"])  # type: ignore[typeddict-item]
 
         async def run(scope: Any, receive: Any, send: Any) -> None:
             await app(scope, receive, send)
@@ -51,9 +54,9 @@ class Cycle(RequestResponseCycle):
 
     async def send_500_response(self) -> None:
         """Send a JSON 500 response for an application that failed."""
-        headers = [(b"content-type", b"application/json")]
-        body = msgspec.json.encode({"message": "something went wrong on our side"})
-        await answer(dict(self.scope), self.send, 500, headers, body)
+        error = LeydenError()
+        headers, body = problems.headers(error), problems.body(error)
+        await answer(dict(self.scope), self.send, error.status, headers, body)
 
     def disconnect(self) -> None:
         """Notify the application that the rest of the body will not arrive."""

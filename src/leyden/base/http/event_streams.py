@@ -7,7 +7,7 @@ sign of life tells both sides that the other is there, and the key is looked up 
 from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
-from leyden.base.http.responses import NO_STORE, Send, Stream
+from leyden.base.http.responses import NO_STORE, Headers, Send, Stream
 
 TYPE: Final = "text/event-stream"
 SIGN_OF_LIFE: Final = b": still here\n\n"
@@ -36,10 +36,10 @@ class EventStream(Stream):
         async for chunk in self._chunks:
             yield chunk
 
-    async def send(self, send: Send, *, head: bool) -> None:
+    async def send(self, send: Send, more: Headers, *, head: bool) -> None:
         """Send the chunks; release the place when the client leaves."""
         try:
-            await super().send(send, head=head)
+            await super().send(send, more, head=head)
         finally:
             await self._chunks.aclose()
             self._ended()

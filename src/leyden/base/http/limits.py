@@ -8,7 +8,7 @@ code that enforces it.
 import asyncio
 from collections import Counter
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 from leyden.errors import TooMany
 
@@ -23,6 +23,14 @@ _REFUSED_AT_ONCE: Final = 60  # a minute
 _REFUSED_AFTER_S: Final = 1.0
 # A refusal that waits holds a connection, which nobody else can have meanwhile.
 _MAX_WAITING: Final = 100
+
+
+class Allowance(NamedTuple):
+    """How many requests a caller may still send, and when all of them again."""
+
+    limit: int  # a minute
+    remaining: int
+    reset_s: int
 
 
 class RateLimit:
@@ -43,13 +51,21 @@ class RateLimit:
         tokens = self._left(who, at_s)
         if tokens < cost:
             self._keep(who, tokens, at_s)
-            raise TooMany(retry_after_s=self._wait_s(tokens - cost + 1))
+            raise TooMany(
+                retry_after_s=self._wait_s(tokens - cost + 1), limit=int(self._most)
+            )
         self._keep(who, tokens - cost, at_s)
+
+    def allowance(self, who: str, *, at_s: float) -> Allowance:
+        """Return what is left, without counting."""
+        tokens = self._left(who, at_s)
+        missing_s = (self._most - tokens) / self._per_second if self._per_second else 60
+        return Allowance(int(self._most), int(tokens), ceil(missing_s))
 
     def check(self, who: str, *, at_s: float) -> None:
         """Raise TooMany as `take` would, without counting."""
         if self._buckets and (tokens := self._left(who, at_s)) < 1:
-            raise TooMany(retry_after_s=self._wait_s(tokens))
+            raise TooMany(retry_after_s=self._wait_s(tokens), limit=int(self._most))
 
     def _left(self, who: str, at_s: float) -> float:
         tokens, before = self._buckets.get(who, (self._most, at_s))
@@ -85,7 +101,16 @@ class Requests:
                 "your organization sends too many requests; wait "
                 f"{error.retry_after_s} s and try again",
                 retry_after_s=error.retry_after_s,
+                limit=error.limit,
             ) from None
+
+    def allowance(self, who: str, organization_id: str, *, at_s: float) -> Allowance:
+        """Return what is left of the limit that is nearer."""
+        return min(
+            self._of_one.allowance(who, at_s=at_s),
+            self._of_all.allowance(organization_id, at_s=at_s),
+            key=lambda each: each.remaining,
+        )
 
 
 class Refusals:

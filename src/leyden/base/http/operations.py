@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from operator import itemgetter
-from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -155,15 +155,3 @@ class _PathPattern:
     def read(self, words: list[str]) -> dict[str, str]:
         """Return the path parameters from these segments."""
         return {name: words[index] for index, name in self.indexes.items()}
-
-
-# What is said of an error that is ours to mend, and not the caller's to see.
-INTERNAL: Final = "internal error; it has been logged"
-
-
-class Problem(msgspec.Struct):
-    """An error message: one sentence."""
-
-    message: Annotated[
-        str, msgspec.Meta(description="What is wrong, and with which field.")
-    ]

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
+from leyden.base import request_ids
 from leyden.base.http.connection_end import Ending, RequestPart
 from leyden.base.http.cycle import Cycle
 from leyden.base.http.framing import (
@@ -203,6 +204,9 @@ class StrictProtocol(Ending):
         return RequestRejected(413, f"the body is larger than {limit_kib} KiB")
 
     def _new_cycle(self) -> Cycle:
+        request_id = request_ids.new()
+        self.scope["request_id"] = request_id  # type: ignore[typeddict-unknown-key]
+        named = (b"request-id", request_id.encode())
         return Cycle(
             scope=self.scope,
             transport=self._way,  # type: ignore[arg-type] # all that a cycle uses
@@ -210,7 +214,7 @@ class StrictProtocol(Ending):
             logger=self.logger,
             access_logger=self.access_logger,
             access_log=False,
-            default_headers=self.server_state.default_headers,
+            default_headers=[*self.server_state.default_headers, named],
             message_event=asyncio.Event(),
             expect_100_continue=self.expect_100_continue,
             keep_alive=not self._last,

@@ -41,13 +41,9 @@ class Wants(NamedTuple):
 
 def wants(scope: Scope) -> Wants:
     """Pick out what matters."""
-    key = content_type = repeated = accept = last_event = None
+    content_type = repeated = accept = last_event = None
     for name, value in scope["headers"]:
-        if name == b"x-service-auth":
-            if key is not None:
-                raise Unauthorized  # which of two would it be?
-            key = value
-        elif name == b"content-type":
+        if name == b"content-type":
             content_type = value
         elif name == b"accept":
             accept = value if accept is None else b"%b,%b" % (accept, value)
@@ -60,13 +56,29 @@ def wants(scope: Scope) -> Wants:
                 raise Malformed("Idempotency-Key: was sent twice")
             repeated = value
     return Wants(
-        # The spaces around a value are none of it, says HTTP; the parser leaves some.
-        key.decode("latin-1").strip(" \t") if key is not None else None,
+        _key(scope),
         content_type or b"",
         repeated,
         accept or b"",
         last_event.decode("latin-1") if last_event is not None else "",
     )
+
+
+def _key(scope: Scope) -> str | None:
+    """Return the API key, which either header may have; both, if they are equal."""
+    found: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        is_bearer = name == b"authorization" and value[:7].lower() == b"bearer "
+        if is_bearer or name == b"x-service-auth":
+            if name in found:
+                raise Unauthorized  # which of two would it be?
+            # The spaces around a value are none of it, says HTTP; the parser leaves
+            # some.
+            found[name] = value[7 if is_bearer else 0 :].strip(b" \t")
+    keys = set(found.values())
+    if len(keys) > 1:
+        raise Unauthorized
+    return keys.pop().decode("latin-1") if keys else None
 
 
 async def left(receive: Receive) -> None:

@@ -36,9 +36,9 @@ class Stream(ABC):
     def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body, in pieces."""
 
-    async def send(self, send: Send, *, head: bool) -> None:
-        """Send all of it; for HEAD without its body."""
-        headers = list(self.headers)
+    async def send(self, send: Send, more: Headers, *, head: bool) -> None:
+        """Send all of it, with more headers; for HEAD without its body."""
+        headers = [*self.headers, *more]
         start = {"type": "http.response.start", "status": 200, "headers": headers}
         await send(start)
         if not head:

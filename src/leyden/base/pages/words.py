@@ -42,10 +42,10 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "deleting": "Deleting",
         # Orders
         "waiting_payment": "Waiting for payment",
-        "creating": "Preparing ticket",
-        "created": "Ticket ready",
-        "submitted": "Waiting for match",
-        "filled": "Filled",
+        "creating": "Creating ticket",
+        "created": "Register your ticket",
+        "submitted": "Finding a seller",
+        "filled": "Channel bought",
         "expired": "Expired",
         "cancelled": "Cancelled",
         # Deliveries, and what is sent to a receiver

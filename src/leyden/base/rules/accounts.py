@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum, auto
+from typing import Final
 
 from leyden.base.rules.combining_marks import compose
 from leyden.errors import Malformed
@@ -15,6 +16,7 @@ _LONGEST_NAME = 50
 _LONGEST_EMAIL = 254
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*")
 _UNSHOWABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+INSTALLATION: Final = "installation"  # what operator keys and alarms belong to
 
 
 class Role(StrEnum):
@@ -32,6 +34,10 @@ class Scope(StrEnum):
 
     NODE = auto()  # the node-management endpoints
     FLOW = auto()  # the channel-ordering endpoints
+    OPERATOR = auto()  # the operator API; only keys of the installation have it
+
+
+OF_ORGANIZATIONS: Final = frozenset({Scope.NODE, Scope.FLOW})
 
 
 class Organization(Struct, frozen=True, kw_only=True):
@@ -48,6 +54,9 @@ class Person(Struct, frozen=True, kw_only=True):
     id: str
     email: str
     created: datetime
+    # For the dashboard, where the person is signed in; "" is what the browser has.
+    theme: str = ""
+    time_zone: str = ""
 
 
 class Membership(Struct, frozen=True, kw_only=True):
@@ -85,9 +94,15 @@ class Principal(Struct, frozen=True):
     scopes: frozenset[Scope]
 
     @property
+    def is_operator(self) -> bool:
+        """Whether the key is the installation's, and not an organization's."""
+        return self.organization_id == INSTALLATION and Scope.OPERATOR in self.scopes
+
+    @property
     def actor(self) -> str:
         """The principal's name in the audit log."""
-        return f"key:{self.key_id}"
+        kind = "operator:key" if self.is_operator else "key"
+        return f"{kind}:{self.key_id}"
 
 
 def new_id() -> str:
@@ -114,12 +129,12 @@ def check_email(email: str) -> str:
 
 
 def parse_scopes(words: Iterable[str]) -> frozenset[Scope]:
-    """Parse scopes: at least one, and each must be known."""
+    """Parse an organization's scopes: at least one, and each must be known."""
     try:
         scopes = frozenset(Scope(word.strip()) for word in words)
     except ValueError:
         scopes = frozenset()
-    if not scopes:
-        known = ", ".join(Scope)
+    if not scopes or not scopes <= OF_ORGANIZATIONS:
+        known = ", ".join(each for each in Scope if each in OF_ORGANIZATIONS)
         raise Malformed(f"scope: must be one or more of: {known}")
     return scopes

@@ -187,6 +187,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Origins of the dashboard, whose pages call nodes; empty: the API's URL."""
     docs_published: str = ""
     """Operators' guides that /docs shows to customers, too; comma-separated."""
+    status_page: bool = False
+    """Serve /status to everybody: what works, and incidents of the last week."""
     node_data_kept_s: Seconds = 604_800
     """Time during which a deleted node can be restored."""
 
@@ -247,6 +249,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """gRPC port of the treasury's lnd."""
     devnet_treasury_rest_port: Port = 18_081
     """REST port of the treasury's lnd."""
+    devnet_block_s: Count = 60
+    """Seconds between blocks while a transaction waits for them; 0: you mine."""
     devnet_market: bool = True
     """Run an auction, with a seller, a provider and a customer."""
     devnet_auctioneer_port: Port = 12_020
@@ -451,7 +455,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     failures_per_minute: Count = 20
     """Maximum failed keys per minute, per prefix and IP address; in total, 10x."""
     nodes_per_organization: Count = 25
-    """Maximum nodes per organization; change one with `leyden org quota`."""
+    """Maximum nodes per organization; change one with `leyden orgs quotas`."""
     unpaid_orders_per_organization: Count = 5
     """Maximum unpaid orders per organization."""
     keys_per_organization: Count = 20

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta
 
 from leyden.base.http.operations import Request
 from leyden.base.rules.times import from_us, to_iso, to_us
@@ -15,7 +15,7 @@ from leyden.base.rules.units import MAX_SATS, Sats
 from leyden.channels import leased_channels, orders, sources
 from leyden.channels.direct import destinations, reservations
 from leyden.channels.leased_channels import LeasedChannel
-from leyden.channels.rules.orders import Order
+from leyden.channels.rules.orders import Order, OrderFilter, OrderStatus
 from leyden.channels.rules.pricing import (
     USUAL_LEASE,
     Channel,
@@ -143,11 +143,20 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
 
 
 async def status(request: Request, body: OrderReference) -> OrderAnswer:
+    """Return an order, which the body names."""
+    return await _order(request, body.order_id)
+
+
+async def get(request: Request) -> OrderAnswer:
     """Return an order."""
+    return await _order(request, request.path["order_id"])
+
+
+async def _order(request: Request, order_id: str) -> OrderAnswer:
     channels = _channels(request)
     organization_id = request.principal.organization_id
     return await _ordered(
-        channels, await orders.get(channels, organization_id, body.order_id)
+        channels, await orders.get(channels, organization_id, order_id)
     )
 
 
@@ -173,6 +182,12 @@ async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
     found = await orders.list_(
         channels,
         request.principal.organization_id,
+        OrderFilter(
+            statuses=tuple(OrderStatus) if query.status is UNSET else (query.status,),
+            node_id="" if query.node_id is UNSET else query.node_id,
+            since=None if query.created_after is UNSET else query.created_after,
+            until=None if query.created_before is UNSET else query.created_before,
+        ),
         before=_position(query.cursor),
         limit=query.limit + 1,
     )
@@ -185,6 +200,7 @@ async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
             for each in shown
         ],
         next_cursor=_cursor(shown[-1]) if len(found) > query.limit else "",
+        has_more=len(found) > query.limit,
     )
 
 

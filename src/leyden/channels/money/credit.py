@@ -3,14 +3,17 @@
 Manual adjustments by operators are in corrections.py.
 """
 
+import uuid
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from leyden.base import rights
 from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
 from leyden.base.database.stores import Stores
 from leyden.base.rules.sign_in import Right
 from leyden.base.rules.units import MAX_SATS, Sats
-from leyden.channels.money.rules.coupons import Coupon, new_coupon_id
+from leyden.channels.money.rules.coupons import SUFFIX, Coupon, new_coupon_id
 from leyden.channels.rules import ledger
 from leyden.channels.rules.customer_ledger import CustomerEntry
 from leyden.channels.rules.ledger import Entry, Reason
@@ -144,8 +147,12 @@ async def issue_coupons(
     note: str,
     actor: str,
     now: datetime,
+    ids: Sequence[str] = (),
 ) -> list[Coupon]:
-    """Create coupons: for one organization, or for the first to claim each."""
+    """Create coupons: for one organization, or for the first to claim each.
+
+    A second call with the same `ids` returns what the first one created.
+    """
     check_sats(sats)
     check_note(note)
     if not 1 <= count <= _MAX_COUPONS:
@@ -154,17 +161,19 @@ async def issue_coupons(
         raise Malformed("expires: must be in the future")
     issued = [
         Coupon(
-            id=new_coupon_id(),
+            id=coupon_id,
             sats=Sats(sats),
             organization_id=organization_id,
             created=now,
             expires=expires,
             note=note,
         )
-        for _ in range(count)
+        for coupon_id in ids or [new_coupon_id() for _ in range(count)]
     ]
     async with database.transaction() as tx:
         await rights.check_operator(tx, actor)
+        if ids and (made := await tx.coupons.get_many(ids)):
+            return made
         if organization_id is not None:
             await tx.accounts.get(organization_id)
         await tx.coupons.add(issued)
@@ -179,6 +188,14 @@ async def issue_coupons(
             note=note,
         )
     return issued
+
+
+def coupon_ids(sealer: Sealer, key: uuid.UUID, count: int) -> list[str]:
+    """Return the ids of the coupons that a request creates, which nobody can guess."""
+    digests = (
+        sealer.digest(key.bytes + n.to_bytes(4), purpose="coupon") for n in range(count)
+    )
+    return [f"{uuid.UUID(bytes=each[:16], version=4)}{SUFFIX}" for each in digests]
 
 
 def grant(work: UnitOfWork, entry: Entry) -> None:

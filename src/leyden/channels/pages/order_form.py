@@ -1,5 +1,10 @@
-"""The form that orders a channel: priced while typing, and placed once."""
+"""The form that orders a channel: priced while typing, and placed once.
 
+It asks for node and capacity first. The customer's own node is chosen, and gets the
+channel directly; a ticket is the last choice.
+"""
+
+import re
 import uuid
 from typing import Final
 
@@ -14,17 +19,30 @@ from leyden.channels.pages.orders import channels_of
 from leyden.channels.rules.orders import Order
 from leyden.channels.rules.pricing import Channel, NodeTier, Quote
 from leyden.errors import Away, Malformed, Refused
-from leyden.nodes.rules.nodes import NodeListing
+from leyden.nodes.rules.nodes import NodeListing, NodeStatus
 from leyden.values import Struct
 
 _FIELDS: Final = (
     *("for", "node", "announce", "zero_conf"),
-    *("capacity", "self_chan_balance", "lease", "tier", "bps", "once"),
+    *("capacity", "self_chan_balance", "lease", "tier", "premium", "once"),
 )
 _TICKET: Final = ""  # chosen where a ticket decides who gets the channel
 _OTHER: Final = "other"
 _NODES: Final = 100  # so many of one's own are offered
 _AMOUNTS: Final = ("capacity", "self_chan_balance")
+_PERCENT: Final = re.compile(r"(\d{1,3})(?:\.(\d{1,2}))?")
+# What people call the fields of the API that an error names.
+_WORDS: Final = {
+    "node": "Node",
+    "node_id": "Node",
+    "capacity": "Capacity",
+    "lease_duration_blocks": "Lease",
+    "self_chan_balance": "Balance on your side",
+    "premium": "Highest price for the lease",
+    "bps": "Highest price for the lease",
+    "node_tier": "Seller's rating",
+    "zero_conf": "Zero-conf",
+}
 
 
 class _Priced(Struct, frozen=True, kw_only=True):
@@ -39,7 +57,7 @@ async def ask(visit: Visit) -> Response:
     """Show the form for a channel, with the price of a usual one, or of its link's."""
     given = visit.query
     values = {
-        "for": given.text("for"),
+        "for": given.text("for", await _usual_node(visit)),
         "node": given.text("node"),
         "announce": "",
         "zero_conf": "",
@@ -47,7 +65,7 @@ async def ask(visit: Visit) -> Response:
         "self_chan_balance": "0",
         "lease": given.text("lease", "2016"),
         "tier": NodeTier.BEST.value,
-        "bps": "",
+        "premium": "",
         "once": str(uuid.uuid4()),
     }
     return await _form(visit, values)
@@ -90,8 +108,6 @@ async def _form(
     visit: Visit, values: dict[str, str], wrong: Refused | None = None
 ) -> Response:
     channels, nodes = channels_of(visit), await _nodes(visit)
-    if not values["for"] and not sources.sells_tickets(channels):
-        values = values | {"for": nodes[0].id if nodes else _OTHER}
     return visit.render(
         "channels/new.html",
         values=values | {name: _amount(values[name]) for name in _AMOUNTS},
@@ -99,6 +115,7 @@ async def _form(
         sells_direct=sources.sells_direct(channels),
         sells_tickets=sources.sells_tickets(channels),
         nodes=nodes,
+        with_keys=await _with_keys(visit, nodes),
         leases=[
             (blocks, blocks // BLOCKS_PER_WEEK)
             for blocks in await sources.leases(channels)
@@ -115,8 +132,28 @@ async def _priced(visit: Visit, given: Form) -> _Priced:
             channels_of(visit), visit.organization_id, channel, now=visit.now
         )
     except (Refused, Away) as error:
-        return _Priced(wrong=error.message)
+        field, colon, rest = error.message.partition(": ")
+        name = _WORDS.get(field, field) if colon else field
+        return _Priced(wrong=f"{name}{colon}{rest}")
     return _Priced(quote=offer.quote, credit_used=offer.credit_used)
+
+
+async def _usual_node(visit: Visit) -> str:
+    """Return what is chosen at first: an own node, best one that can get a channel."""
+    if not sources.sells_direct(channels_of(visit)):
+        return _TICKET
+    nodes = await _nodes(visit)
+    known = await _with_keys(visit, nodes)
+    ready = [each for each in nodes if each.id in known]
+    running = [each for each in ready if each.status == NodeStatus.RUNNING]
+    for each in (*running, *ready, *nodes):
+        return each.id
+    return _OTHER
+
+
+async def _with_keys(visit: Visit, nodes: list[NodeListing]) -> set[str]:
+    """Return those nodes that can be named without their public key."""
+    return await visit.rows.node_keys.of_nodes(each.id for each in nodes)
 
 
 async def _nodes(visit: Visit) -> list[NodeListing]:
@@ -144,7 +181,6 @@ async def _channel(visit: Visit, given: Form) -> Channel:
 
 
 def _with_ticket(given: Form) -> Channel:
-    bps = given.number("bps", 0)
     try:
         tier = NodeTier(given.text("tier", NodeTier.BEST))
     except ValueError:
@@ -154,8 +190,18 @@ def _with_ticket(given: Form) -> Channel:
         self_chan_balance=Sats(given.number("self_chan_balance", 0)),
         lease_duration_blocks=given.number("lease"),
         node_tier=tier,
-        bps=bps or None,
+        bps=_premium(given),
     )
+
+
+def _premium(given: Form) -> int | None:
+    """Return a percentage in hundredths of a percent; None where none was typed."""
+    if not (typed := given.text("premium").removesuffix("%").strip()):
+        return None
+    if not (found := _PERCENT.fullmatch(typed)):
+        raise Malformed("premium: must be a percentage such as 0.5")
+    whole, fraction = found[1], found[2] or ""
+    return int(whole) * 100 + int(fraction.ljust(2, "0")) or None
 
 
 def _amount(typed: str) -> str:

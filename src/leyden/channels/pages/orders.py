@@ -7,7 +7,7 @@ from typing import Final
 from starlette.responses import Response
 
 from leyden.base.pages import changes as changing
-from leyden.base.pages import qr_codes
+from leyden.base.pages import private_chain, qr_codes
 from leyden.base.pages.visits import Visit, redirect
 from leyden.base.rules.times import from_us, to_us
 from leyden.base.rules.units import BLOCKS_PER_WEEK, Sats
@@ -17,11 +17,11 @@ from leyden.channels.direct.rows.fundings import KnownBump
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
 from leyden.channels.leased_channels import LeasedChannel
 from leyden.channels.rules.orders import Order, OrderEvent, OrderStatus
-from leyden.channels.rules.payments import OutputState
+from leyden.channels.rules.payments import GONE, Output, OutputState
 from leyden.channels.rules.pricing import ChannelKind
 from leyden.channels.services import ChannelServices
 from leyden.channels.tickets import ticket_source
-from leyden.errors import Malformed, TreasuryAway
+from leyden.errors import Conflict, Malformed, TreasuryAway
 from leyden.nodes.rules.nodes import NodeListing, NodeStatus
 from leyden.values import Struct, hiding
 
@@ -76,9 +76,14 @@ async def list_(visit: Visit) -> Response:
     )
     shown = found[:_AT_A_TIME]
     more = len(found) > _AT_A_TIME
+    leased = await leased_channels.find(visit.rows, shown)
     return visit.render(
         "channels/list.html",
         orders=shown,
+        channels=leased,
+        nodes=await leased_channels.nodes_of(
+            visit.rows, visit.organization_id, shown, leased
+        ),
         lsps1=await _lsps1(channels, shown),
         older=f"{to_us(shown[-1].created)}.{shown[-1].id}" if more else "",
     )
@@ -94,21 +99,27 @@ async def show(visit: Visit) -> Response:
     has_ticket = order.has_open_ticket and order.status is OrderStatus.CREATED
     if fleet is not None and has_ticket:
         running = await _running(visit)
+    leased = {order.id: tracked.channel} if tracked.channel else {}
+    own = await leased_channels.nodes_of(
+        visit.rows, visit.organization_id, [order], leased
+    )
+    address_uri = _uri(order.onchain_address, order.to_be_paid)
     return visit.render(
         "channels/show.html",
         tracked=tracked,
         order=order,
+        node=own.get(order.id),
         lsps1=(await _lsps1(channels, [order])).get(order.id),
         mark=changing.mark(tracked.stamp),
         left=order.expires - visit.now,
+        depth=await _depth(channels, order) if tracked.unconfirmed else None,
         invoice_qr=await qr_codes.qr(
             visit, f"lightning:{order.lightning_invoice}".upper()
         )
         if order.lightning_invoice
         else "",
-        address_qr=await qr_codes.qr(
-            visit, _uri(order.onchain_address, order.to_be_paid)
-        )
+        address_uri=address_uri,
+        address_qr=await qr_codes.qr(visit, address_uri)
         if order.onchain_address
         else "",
         may_cancel=order.may(OrderEvent.CANCELLED),
@@ -127,6 +138,18 @@ def _has_customer(visit: Visit) -> bool:
     """Return whether `leyden dev pay` pays here, as the private chain's customer."""
     settings = visit.platform.settings
     return settings.has_private_chain and settings.devnet_market
+
+
+async def _depth(channels: ChannelServices, order: Order) -> int | None:
+    """Return the confirmations of the newest on-chain payment; None: unknown."""
+    if (request := order.payment_request) is None:
+        return None
+    try:
+        updates = await channels.payments.lookup([request])
+    except TreasuryAway:
+        return None
+    depths = [each.confirmations for each in updates if isinstance(each, Output)]
+    return min((each for each in depths if each != GONE), default=None)
 
 
 async def _lsps1(
@@ -184,6 +207,18 @@ async def cancel(visit: Visit) -> Response:
         actor=visit.user.actor,
         now=visit.now,
     )
+    return redirect(f"{visit.root}/channels/{order.id}")
+
+
+async def simulate_payment(visit: Visit) -> Response:
+    """Pay the order's invoice, as the customer of a private chain."""
+    chain = private_chain.chain_of(visit)
+    order = await orders.get(
+        channels_of(visit), visit.organization_id, visit.path["order_id"]
+    )
+    if order.status is not OrderStatus.WAITING_PAYMENT:
+        raise Conflict("This order is not waiting for a payment.")
+    await chain.pay(order.lightning_invoice)
     return redirect(f"{visit.root}/channels/{order.id}")
 
 

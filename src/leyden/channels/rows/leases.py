@@ -65,6 +65,18 @@ class Leases:
             for order_id, organization_id, point, ends, announced in rows
         ]
 
+    async def of_organization(
+        self, organization_id: str, *, limit: int
+    ) -> dict[str, tuple[str, int]]:
+        """Return the order of each channel point, and the block where its lease ends.
+
+        The newest channels that an organization bought; a block of 0 is unknown.
+        """
+        rows = await self._run(
+            sql.of_organization, organization_id=organization_id, limit=limit
+        )
+        return {point: (order_id, int(ends)) for order_id, point, ends in rows}
+
     async def change(self, before: RunningLease, after: RunningLease) -> bool:
         """Store a changed lease; return False if another process changed it first."""
         rows = await self._run(

@@ -42,6 +42,22 @@ WHERE channel_order.node_key IS NOT NULL
 ORDER BY lease.order_id
 LIMIT :limit;
 
+-- name: of_organization
+-- Channels that an organization bought, the newest first; an end of 0 is unknown.
+SELECT
+    lease.order_id,
+    lease.channel_point,
+    CASE
+        WHEN lease.height = 0 THEN 0
+        ELSE lease.height + channel_order.lease_duration_blocks
+    END
+FROM lease
+JOIN channel_order ON channel_order.id = lease.order_id
+WHERE channel_order.organization_id = :organization_id
+    AND lease.closed IS NULL
+ORDER BY lease.at DESC
+LIMIT :limit;
+
 -- name: change
 -- If no other process changed it first.
 UPDATE lease

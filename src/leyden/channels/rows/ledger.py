@@ -103,6 +103,16 @@ class Ledger:
         rows = await self._run(sql.balance, account=account)
         return Sats(rows[0][0]) if rows else Sats(0)
 
+    async def credit_change_since(self, organization_id: str, since: int) -> Sats:
+        """Return the change of an organization's credit from this entry on."""
+        rows = await self._run(
+            sql.change_since,
+            organization_id=organization_id,
+            account=ledger.credit(organization_id),
+            since=since,
+        )
+        return Sats(int(rows[0][0]))
+
     async def sums(self) -> dict[str, Sats]:
         """Add up all entries by account."""
         return {account: Sats(int(sats)) for account, sats in await self._run(sql.sums)}

@@ -54,6 +54,13 @@ WHERE organization_id = :organization_id
 ORDER BY id DESC
 LIMIT :limit;
 
+-- name: change_since
+SELECT coalesce(sum(CASE WHEN target = :account THEN sats ELSE -sats END), 0)
+FROM entry
+WHERE organization_id = :organization_id
+    AND id >= :since
+    AND (source = :account OR target = :account);
+
 -- name: sums
 SELECT place, sum(sats)
 FROM (

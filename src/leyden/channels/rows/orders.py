@@ -3,11 +3,18 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from leyden.base.database.statements import AFTER_ALL, Row, Run, SqlFile, Statement
+from leyden.base.database.statements import (
+    AFTER_ALL,
+    BEFORE_ALL,
+    Row,
+    Run,
+    SqlFile,
+    Statement,
+)
 from leyden.base.rules.times import to_us
 from leyden.base.rules.units import Sats
 from leyden.channels.rows.order_rows import CHANGING, COLUMNS, order_of, row_of
-from leyden.channels.rules.orders import Order, OrderStatus
+from leyden.channels.rules.orders import ALL_ORDERS, Order, OrderFilter, OrderStatus
 from leyden.channels.rules.payments import InvoiceState, PaymentRequest
 from leyden.errors import NotFound, Stale
 
@@ -96,6 +103,7 @@ class Orders:
     async def page(
         self,
         organization_id: str,
+        wanted: OrderFilter = ALL_ORDERS,
         *,
         before: tuple[datetime, str] | None = None,
         limit: int,
@@ -107,9 +115,17 @@ class Orders:
             organization_id=organization_id,
             created=created,
             id=id_,
+            statuses=wanted.statuses,
+            node_id=wanted.node_id,
+            since=to_us(wanted.since) if wanted.since else BEFORE_ALL,
+            until=to_us(wanted.until) if wanted.until else AFTER_ALL,
             limit=limit,
         )
         return [order_of(row) for row in rows]
+
+    async def newest(self, *, limit: int) -> list[Order]:
+        """Return the newest orders of all organizations."""
+        return [order_of(row) for row in await self._run(sql.newest, limit=limit)]
 
     async def in_status(
         self, status: OrderStatus, *, after: str = "", limit: int = 500

@@ -30,11 +30,22 @@ FROM channel_order
 WHERE payment_hash IN (:hashes);
 
 -- name: page
--- Newest first, before a position.
+-- Newest first, before a position. An empty id stands for all nodes.
 SELECT *
 FROM channel_order
 WHERE organization_id = :organization_id
     AND (created, id) < (:created, :id)
+    AND created >= :since
+    AND created < :until
+    AND status IN (:statuses)
+    AND :node_id IN ('', node_id)
+ORDER BY created DESC, id DESC
+LIMIT :limit;
+
+-- name: newest
+-- Of all organizations.
+SELECT *
+FROM channel_order
 ORDER BY created DESC, id DESC
 LIMIT :limit;
 

@@ -45,6 +45,18 @@ class OrderStatus(StrEnum):
     CANCELLED = auto()  # by the buyer; the money became credit
 
 
+class OrderFilter(Struct, frozen=True, kw_only=True):
+    """Which orders of an organization to list; by default all."""
+
+    statuses: tuple[str, ...] = tuple(OrderStatus)
+    node_id: str = ""  # "": of any node, or of none
+    since: datetime | None = None
+    until: datetime | None = None  # without those created at this time
+
+
+ALL_ORDERS = OrderFilter()
+
+
 class OrderEvent(StrEnum):
     """An event in an order's life; past tense, because events are recorded."""
 

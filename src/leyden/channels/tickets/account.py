@@ -4,11 +4,14 @@ If there are several and none is configured, the one with the most left is
 used.
 """
 
+from datetime import datetime
 from typing import Any
 
+from leyden.base.rules.times import from_us
 from leyden.base.rules.units import Sats
 from leyden.channels.tickets.poold import Poold
 from leyden.channels.tickets.rules.auction import AuctionAccount
+from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
 from leyden.channels.tickets.stubs import trader_pb2 as trader
 from leyden.errors import MarketAway
 
@@ -52,6 +55,14 @@ class PoolAccount:
         request = trader.GetInfoRequest()
         response = await self._poold.call("GetInfo", request, brief=brief)
         return int(response.current_block_height)
+
+    async def last_batch(self) -> datetime | None:
+        """Return when the auction last cleared a batch; None if it never did."""
+        request = auctioneer.BatchSnapshotsRequest(num_batches_back=1)
+        response = await self._poold.call("BatchSnapshots", request, brief=True)
+        for batch in response.batches:
+            return from_us(batch.creation_timestamp_ns // 1_000)
+        return None
 
     async def open(
         self, sats: Sats, *, blocks: int, fee_sat_per_kw: int

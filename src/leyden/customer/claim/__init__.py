@@ -1,4 +1,4 @@
-"""`leyden claim`: an order's ticket becomes a channel of a hosted node."""
+"""`leyden channels use-ticket`: a ticket becomes a channel of a hosted node."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from leyden.customer.wallet.reaching import macaroon_option, password_option
 @password_option
 @macaroon_option
 @click.option(
-    "--within",
+    "--timeout",
     "within_s",
     type=click.IntRange(1, 604_800),
     default=86_400,
@@ -34,7 +34,7 @@ from leyden.customer.wallet.reaching import macaroon_option, password_option
 @as_json
 @with_session
 @body_in("leyden.customer.claim.body")
-def claim(
+def use_ticket(
     session: ApiSession,
     order_id: str,
     *,
@@ -54,6 +54,6 @@ def claim(
     and the channel's keys until the channel is open.
 
     \b
-    leyden claim ORDER
-    leyden claim ORDER --for pier
+    leyden channels use-ticket ORDER
+    leyden channels use-ticket ORDER --for pier
     """

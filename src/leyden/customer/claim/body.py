@@ -1,4 +1,4 @@
-"""The body of `leyden claim`: what has to be right first, and what is printed."""
+"""The body of `leyden channels use-ticket`: what must be right first."""
 
 import asyncio
 import os
@@ -25,21 +25,21 @@ from leyden.schemas.flow import OrderAnswer
 _ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 # What to do about an order that has no ticket to be registered.
 _NOT_YET = {
-    "waiting_payment": "pay the order first: leyden flow status {id}",
+    "waiting_payment": "pay the order first: leyden channels show {id}",
     "expired": (
-        "the order expired unpaid; place a new one: leyden flow order {capacity}"
+        "the order expired unpaid; place a new one: leyden channels order {capacity}"
     ),
     "failed": (
         "a held Lightning payment was returned, and everything else you paid is "
-        "credit; place a new order: leyden flow order {capacity}"
+        "credit; place a new order: leyden channels order {capacity}"
     ),
     "cancelled": (
-        "your payment is credit; place a new order: leyden flow order {capacity}"
+        "your payment is credit; place a new order: leyden channels order {capacity}"
     ),
 }
 
 
-def claim(
+def use_ticket(
     session: ApiSession,
     order_id: str,
     *,
@@ -51,7 +51,7 @@ def claim(
 ) -> None:
     """Claim the order's ticket for a node, and print its channel."""
     if not _ID.fullmatch(order_id):
-        raise Malformed("ORDER: not an order's id; see `leyden flow orders`")
+        raise Malformed("ORDER: not an order's id; see `leyden channels list`")
     folder = ClaimFolder(order_id, os.environ)
     so_far = folder.load()
     order = session.client.flow.status(order_id)
@@ -88,9 +88,8 @@ def claim(
             raise KeyboardInterrupt from None
         finally:
             if folder.load() is not None:
-                click.echo(
-                    f"To continue with this order: leyden claim {order_id}", err=True
-                )
+                again = f"leyden channels use-ticket {order_id}"
+                click.echo(f"To continue with this order: {again}", err=True)
     shown = {
         "order_id": order_id,
         "node_id": found.node_id,
@@ -112,7 +111,7 @@ def _ended(order: OrderAnswer) -> str:
     if is_direct(order):
         return (
             "this order has no ticket, because it names its node: the channel opens "
-            f"without poold; see leyden flow status {order.order_id}"
+            f"without poold; see leyden channels show {order.order_id}"
         )
     if order.status not in _NOT_YET:
         return ""

@@ -76,7 +76,7 @@ def market_of(session: ApiSession, node: NodeItem, admin: str) -> NodeMarket:
     if chain not in _PRIVATE:
         raise SetupError(
             f"{node.node_name!r} is on {chain}, which has no Pool auction: cancel the "
-            "order, and order a direct channel with `leyden flow order --for`"
+            "order, and order a direct channel with `leyden channels order --for`"
         )
     private = private_chain.find(home_here())
     if private is None:

@@ -148,8 +148,8 @@ class Claiming(Struct, frozen=True, kw_only=True):
     def _refuse(self, order: OrderAnswer) -> None:
         if order.status in _OVER:
             raise exit_codes.Refusal(
-                f"the order is {order.status} and gets no channel: leyden flow status "
-                f"{self.order_id}",
+                f"the order is {order.status} and gets no channel: leyden channels "
+                f"show {self.order_id}",
                 status=Conflict.status,
             )
 

@@ -65,6 +65,6 @@ class ClaimFolder:
 
 def _refusing(order_id: str) -> Callable[[], None]:
     def refuse() -> None:
-        raise Conflict(f"another `leyden claim {order_id}` is running")
+        raise Conflict(f"another `leyden channels use-ticket {order_id}` is running")
 
     return refuse

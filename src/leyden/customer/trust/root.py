@@ -72,7 +72,7 @@ def read(pem: bytes) -> Root:
     if scope is None or not bounded:
         raise SetupError(
             f"{_REFUSED}: it can sign for any name on the internet. Ask the operator "
-            "to replace it: `leyden authority rotate`"
+            "to replace it: `leyden ca rotate`"
         )
     for domain in scope.domains:
         if "." not in domain and domain not in _OWN_WORDS:

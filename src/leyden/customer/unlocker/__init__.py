@@ -54,12 +54,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--tls-key", type=_FILE, help="PEM file of the TLS private key.")
 @click.option(
-    "--at-once",
+    "--concurrency",
+    "at_once",
     type=click.IntRange(min=1),
     help="Maximum number of nodes to unlock at a time. Default: number of cores.",
 )
 @click.option(
-    "--give-up-after",
+    "--timeout",
     "give_up_after_s",
     type=click.IntRange(min=1),
     default=600,

@@ -8,7 +8,17 @@ platform stores them.
 import click
 
 from leyden.base.cli.groups import LazyCommand, LazyGroup
-from leyden.customer.wallet import backups, bakery, channels, passwords, restoring
+from leyden.customer.wallet import (
+    backups,
+    bakery,
+    channel_changes,
+    channels,
+    passwords,
+    payments,
+    receive,
+    restoring,
+    send,
+)
 
 # It calls an lnd on this machine, with packages that only Linux has.
 _DRILL = LazyCommand(
@@ -19,7 +29,7 @@ _DRILL = LazyCommand(
 
 @click.group(cls=LazyGroup, lazy={"drill": _DRILL})
 def wallet() -> None:
-    """Create and unlock a node's wallet, bake macaroons, manage backups.
+    """Use a node's wallet: unlock, receive, send, channels, macaroons, backups.
 
     These commands call the node itself, with keys that only you have. Passwords come
     from a file, from LEYDEN_WALLET_PASSWORD, or from a prompt. Passwords, seed and
@@ -31,7 +41,9 @@ def wallet() -> None:
 for each in (
     *(passwords.init, restoring.restore, passwords.unlock, passwords.password),
     *(bakery.bake, bakery.macaroons, bakery.macaroon, bakery.revoke),
-    channels.channels,
+    *(receive.receive, send.send, send.bump, payments.payments),
+    *(channels.channels, channel_changes.open_, channel_changes.close),
+    channel_changes.fees,
     *(backups.backup, backups.seed, backups.keep, backups.reseal),
     backups.replaced,
 ):

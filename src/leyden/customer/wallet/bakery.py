@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from leyden.base.cli.confirmation import confirm, yes_option
 from leyden.base.cli.output import as_json, print_json, print_rows
 from leyden.client import macaroons as baked
 from leyden.client import vault, wallets
@@ -145,7 +146,13 @@ def macaroons(
         row["good"] = row["root_key"] in alive
     known = {row["root_key"] for row in rows}
     rows += [
-        {"root_key": each, "name": "", "may": [], "only": [], "good": True}
+        {
+            "root_key": each,
+            "name": "(commands)" if each == str(wallets.COMMANDS_ROOT_KEY) else "",
+            "may": [],
+            "only": [],
+            "good": True,
+        }
         for each in alive
         if each not in known
     ]
@@ -156,7 +163,7 @@ def macaroons(
         print_rows(rows, empty="no stored macaroons; see: leyden wallet bake --help")
 
 
-@click.command()
+@click.command("show-macaroon")
 @node_argument
 @click.argument("name")
 @password_option
@@ -175,7 +182,7 @@ def macaroon(
     """Decrypt and print the macaroon stored as NAME.
 
     \b
-    leyden wallet macaroon pier admin --out admin.macaroon
+    leyden wallet show-macaroon pier admin --out admin.macaroon
     """
     found = session.node(node)
     stored = vault.macaroon(session.client.backups, found.node_id, name)
@@ -193,7 +200,7 @@ def macaroon(
 @node_argument
 @click.argument("name", required=False)
 @click.option("--root-key", type=click.IntRange(0), help="Revoke by root key instead.")
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@yes_option
 @password_option
 @macaroon_option
 @as_json
@@ -227,10 +234,7 @@ def revoke(
         raise Conflict(
             f"{ADMIN} is under root key 0, which lnd can't revoke: change the password"
         )
-    if not yes:
-        click.confirm(
-            f"Revoke all macaroons under root key {root_key}?", abort=True, err=True
-        )
+    confirm(f"Revoke all macaroons under root key {root_key}?", yes=yes)
     admin = admin_macaroon(session, found, macaroon_file, password)
     with open_node(session, found, macaroon=admin) as lnd:
         if str(root_key) not in wallets.root_keys(lnd):

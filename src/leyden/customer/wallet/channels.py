@@ -60,6 +60,6 @@ def channels(
     print()
     print_rows(
         rows,
-        empty="no channels yet; order one: leyden flow order 2000000",
+        empty="no channels yet; order one: leyden channels order 2000000",
         spare=("point", "peer", "active"),
     )

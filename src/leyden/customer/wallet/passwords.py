@@ -38,7 +38,8 @@ _OPENS_S = 300.0  # a new wallet, on a machine that has much to do
 @node_argument
 @password_option
 @click.option(
-    "--unattended",
+    "--hide-seed",
+    "unattended",
     is_flag=True,
     help="Don't show the seed. It is stored encrypted; `leyden wallet seed` shows it.",
 )
@@ -74,7 +75,7 @@ def init(
 
     \b
     leyden wallet init "harbour light"
-    leyden wallet init pier --unattended --password-file pier.password
+    leyden wallet init pier --hide-seed --password-file pier.password
     leyden wallet init pier --watch-only accounts.json
     """
     found = session.node(node)

@@ -1,24 +1,28 @@
 """Connecting to a node as its owner, trusting only its own CA."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from leyden.base.cli import exit_codes
+from leyden.base.cli.output import as_json
 from leyden.base.cli.secrets import prompted
-from leyden.client import ApiError, Lnd, macaroons, vault
+from leyden.base.rules.times import utc_now
+from leyden.client import ApiError, Lnd, macaroons, vault, wallets
 from leyden.client.wire import NOT_TRUSTED
 from leyden.customer.node_waiting import how
 from leyden.customer.progress import waiting
-from leyden.customer.session import ApiSession
+from leyden.customer.session import ApiSession, with_session
 from leyden.errors import Conflict, Malformed, NodeAway, NodeRefused, WrongPassword
 from leyden.schemas.nodes import NodeItem
 
 SHORTEST_PASSWORD = 8  # lnd's own rule
 ADMIN = "admin"
+_COMMAND_LASTS: Final = timedelta(hours=1)
 _NOT_FOUND = 404
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 # lnd's own words, and what to do about them; the first that fits.
@@ -42,6 +46,15 @@ _MEANINGS = (
     ("verification failed", "the node does not know this macaroon: it was revoked"),
     ("unable to unpack chan", "this is not a channel backup of this seed"),
     ("permission denied", "the macaroon does not allow this"),
+    ("not for current active network", "this invoice is of another network"),
+    ("not valid for this network", "this address is of another chain"),
+    ("address is not for", "this address is of another chain"),
+    ("invoice expired", "this invoice has expired"),
+    ("invoice is already paid", "this invoice is already paid"),
+    ("payment is in transition", "this invoice is being paid already"),
+    ("self-payments not allowed", "this invoice is this node's own"),
+    ("insufficient funds available", "the on-chain balance is too small"),
+    ("invalid index", "this is not a channel of the node"),
 )
 
 password_option = click.option(
@@ -129,6 +142,41 @@ def _what_to_check(error: NodeAway, name: str) -> str:
         f"check that it runs (leyden nodes show {name!r}) and that this machine's IP "
         f"address is allowed (leyden nodes whitelist {name!r})"
     )
+
+
+@contextmanager
+def open_for(
+    session: ApiSession,
+    node: NodeItem,
+    methods: Sequence[str],
+    *,
+    password_file: Path | None,
+    macaroon_file: Path | None,
+) -> Iterator[Lnd]:
+    """Open a connection that may call these methods of lnd, for an hour, and no others.
+
+    A macaroon file is used as it is. `methods` are as in "lnrpc.Lightning/GetInfo".
+    """
+    if macaroon_file is not None:
+        with open_node(session, node, macaroon=read_macaroon(macaroon_file)) as lnd:
+            yield lnd
+        return
+    admin = admin_macaroon(session, node, None, wallet_password(password_file))
+    with open_node(session, node, macaroon=admin) as lnd:
+        allowed = tuple(f"uri:/{each}" for each in methods)
+        baked = wallets.bake(lnd, allowed, root_key_id=wallets.COMMANDS_ROOT_KEY)
+    now = utc_now()
+    for caveat in macaroons.caveats(address="", until=now + _COMMAND_LASTS, now=now):
+        baked = macaroons.narrowed(baked, caveat)
+    with open_node(session, node, macaroon=baked) as lnd:
+        yield lnd
+
+
+def money_options(command: Callable[..., None]) -> Callable[..., Any]:
+    """Add what each command about a node's money has: session, secrets, --json."""
+    with_options = macaroon_option(as_json(with_session(command)))
+    made: Callable[..., Any] = password_option(with_options)
+    return made
 
 
 def state_is(lnd: Lnd, node: NodeItem, wanted: str) -> None:

@@ -44,7 +44,7 @@ def confirm_seed(words: Sequence[str]) -> None:
         except click.Abort:
             raise Malformed(
                 "no words were typed, so no wallet was created; without a terminal, "
-                "use --unattended: it stores the seed encrypted, and you can show it "
+                "use --hide-seed: it stores the seed encrypted, and you can show it "
                 "later"
             ) from None
         if not wrong:

@@ -5,6 +5,8 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager, ExitStack
 
+from msgspec import UNSET
+
 from leyden.base.http import turns
 from leyden.base.http.event_streams import (
     SIGN_OF_LIFE,
@@ -14,9 +16,9 @@ from leyden.base.http.event_streams import (
 )
 from leyden.base.http.operations import Request
 from leyden.base.http.reading import ClientLeft
-from leyden.errors import Away, LeydenError
+from leyden.errors import Away, LeydenError, Malformed
 from leyden.events import log
-from leyden.events.log import LogPart, encode, item
+from leyden.events.log import EventFilter, LogPart, encode, item
 from leyden.events.rules import cursors
 from leyden.events.rules.cursors import LATEST, Cursor
 from leyden.events.rules.events import StoredEvent, parse_types, visible
@@ -34,7 +36,7 @@ class _Reader:
         self._request = request
         self._rows = request.platform.database.reader
         self._own = request.principal.organization_id
-        self._after = query.after
+        self._wanted = _wanted(query)
         self._types = parse_types(query.type, among=visible(request.principal.scopes))
 
     async def begin(self, after: str) -> Cursor | None:
@@ -46,7 +48,12 @@ class _Reader:
     async def read(self, after: Cursor | None, *, limit: int) -> LogPart:
         """Return the events that are available now."""
         return await log.read(
-            self._rows, self._own, self._types, after=after, limit=limit
+            self._rows,
+            self._own,
+            self._types,
+            after=after,
+            limit=limit,
+            wanted=self._wanted,
         )
 
     async def wait(
@@ -84,15 +91,27 @@ class _Reader:
 async def list_(request: Request, query: EventsQuery) -> EventsAnswer | EventStream:
     """List events."""
     reader = _Reader(request, query)
+    position = query.after or query.cursor
+    if query.cursor not in {"", position}:
+        raise Malformed("cursor: differs from after; send one of them")
     if wants_events(request.accept):
-        return await _stream(request, reader, request.last_event or query.after)
-    after = await reader.begin(query.after)
+        return await _stream(request, reader, request.last_event or position)
+    after = await reader.begin(position)
     if not query.wait:
         return _answer(reader, await reader.read(after, limit=query.limit))
     tails = _tails(request)
     with _slot(request, tails):
         part = await reader.wait(tails, after, limit=query.limit, seconds=query.wait)
     return _answer(reader, part)
+
+
+def _wanted(query: EventsQuery) -> EventFilter:
+    ids = {"node_id": query.node_id, "order_id": query.order_id}
+    return EventFilter(
+        ids={name: each for name, each in ids.items() if each is not UNSET},
+        since=None if query.created_after is UNSET else query.created_after,
+        until=None if query.created_before is UNSET else query.created_before,
+    )
 
 
 async def _stream(request: Request, reader: _Reader, after: str) -> EventStream:
@@ -130,8 +149,9 @@ def _chunks(events: list[StoredEvent]) -> list[bytes]:
 def _answer(reader: _Reader, part: LogPart) -> EventsAnswer:
     return EventsAnswer(
         events=[item(each) for each in part.events],
-        cursor=reader.write(part.cursor),
+        cursor=(cursor := reader.write(part.cursor)),
         has_more=part.has_more,
+        next_cursor=cursor,
     )
 
 

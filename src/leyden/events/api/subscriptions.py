@@ -169,6 +169,7 @@ async def deliveries(request: Request, query: DeliveriesQuery) -> EventDeliverie
         subscription=_item(found),
         deliveries=[_delivery(each) for each in page],
         next_cursor=page[-1].position if full else 0,
+        has_more=full,
     )
 
 

@@ -4,6 +4,7 @@ import click
 
 from leyden.base.cli.database import on_platform
 from leyden.base.cli.groups import LazyGroup
+from leyden.base.cli.output import as_json, print_done
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import new_id
 from leyden.errors import Malformed, SetupError
@@ -19,7 +20,8 @@ def mail() -> None:
 
 @mail.command()
 @click.argument("address")
-def test(address: str) -> None:
+@as_json
+def test(address: str, *, as_json: bool) -> None:
     """Send a test email to ADDRESS; exit 1 with the server's reason if it fails.
 
     \b
@@ -36,4 +38,9 @@ def test(address: str) -> None:
         await emailing.send(Email(id=new_id(), to=address, subject=subject, text=text))
         return f"{emailing.server.host}:{emailing.server.port}"
 
-    click.echo(f"{on_platform(send)} accepted an email for {address}")
+    server = on_platform(send)
+    print_done(
+        {"server": server, "to": address},
+        f"{server} accepted an email for {address}",
+        as_json=as_json,
+    )

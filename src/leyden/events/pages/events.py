@@ -10,9 +10,20 @@ from leyden.base.pages.visits import Visit
 from leyden.events import log
 from leyden.events.rules import cursors
 from leyden.events.rules.events import INSTALLATION, StoredEvent, match_types, types_of
+from leyden.events.rules.sentences import on_page
 from leyden.schemas.events import LoggedEvent
+from leyden.values import Struct
 
 _AT_A_TIME: Final = 50
+
+
+class _Row(Struct, frozen=True, kw_only=True):
+    """An event as people read it."""
+
+    event: StoredEvent
+    read: LoggedEvent
+    text: str
+    about: str  # the page of what it is about; "" if it has none
 
 
 async def list_(visit: Visit) -> Response:
@@ -31,7 +42,7 @@ async def list_(visit: Visit) -> Response:
     older = cursors.write(own, part.cursor.number, part.cursor.tag)
     return visit.render(
         "events/list.html",
-        events=[_row(each, visit) for each in part.events],
+        events=await _rows(visit, part.events),
         kinds=type_groups(known),
         kind=kind,
         log_root=log_root(visit),
@@ -70,10 +81,37 @@ def type_groups(types: Sequence[str] | Mapping[str, object]) -> dict[str, list[s
     return found
 
 
-def _row(event: StoredEvent, visit: Visit) -> tuple[LoggedEvent, StoredEvent, str]:
-    """Return an event as it is read, and the page of what it is about."""
-    read = log.item(event)
+async def _rows(visit: Visit, events: Sequence[StoredEvent]) -> list[_Row]:
+    """Return the events as sentences, with the names of their orders' nodes."""
+    read = [log.item(each) for each in events]
+    nodes = await _nodes_of_orders(visit, read)
+    rows = []
+    for event, each in zip(events, read, strict=True):
+        order_id = str(each.data.get("order_id", ""))
+        data = {**each.data, "order_id": order_id[:8]}
+        text = on_page(each.type, data, node=nodes.get(order_id, ""))
+        rows.append(_Row(event=event, read=each, text=text, about=_about(visit, each)))
+    return rows
+
+
+async def _nodes_of_orders(
+    visit: Visit, read: Sequence[LoggedEvent]
+) -> Mapping[str, str]:
+    """Return the names of the organization's nodes that get channels, by order."""
+    ids = {str(each.data["order_id"]) for each in read if each.data.get("order_id")}
+    if not ids:
+        return {}
+    orders = await visit.rows.orders.get_many(ids)
+    to = {each.id: each.quote.channel.node_id for each in orders}
+    names = await visit.rows.nodes.names(
+        visit.organization_id, {each for each in to.values() if each}
+    )
+    return {each: names[node] for each, node in to.items() if node in names}
+
+
+def _about(visit: Visit, read: LoggedEvent) -> str:
+    """Return the page of what the event is about."""
     for name, pages in (("node_id", "nodes"), ("order_id", "channels")):
         if of := read.data.get(name):
-            return read, event, f"{visit.root}/{pages}/{of}"
-    return read, event, ""
+            return f"{visit.root}/{pages}/{of}"
+    return ""

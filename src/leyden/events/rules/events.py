@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-from leyden.base.rules.accounts import Scope
+from leyden.base.rules import accounts
+from leyden.base.rules.accounts import OF_ORGANIZATIONS, Scope
 from leyden.base.rules.alarms import AlarmKind
 from leyden.errors import Malformed
 from leyden.values import Struct
@@ -26,7 +27,6 @@ _SESSION_ID: Final = "f4b1c2d9-6e0a-47c8-9d35-7a2e8b1c0f53"
 _EXPIRES: Final = "2026-03-08T12:00:00.000Z"
 _NODE: Final[Data] = {"node_id": _NODE_ID, "name": "harbour light"}
 _ORDER: Final[Data] = {"order_id": _ORDER_ID, "capacity": 1_000_000}
-_BOTH: Final = frozenset(Scope)
 
 
 class EventType(Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ def _money_event(name: str, about: str, example: Data) -> EventType:
 
 
 def _team_event(name: str, about: str, example: Data) -> EventType:
-    return EventType(name=name, about=about, example=example, scopes=_BOTH)
+    return EventType(name=name, about=about, example=example, scopes=OF_ORGANIZATIONS)
 
 
 TYPES: Final[Mapping[str, EventType]] = {
@@ -246,7 +246,7 @@ TYPES: Final[Mapping[str, EventType]] = {
 }
 
 
-INSTALLATION: Final = "installation"  # whose log the alarms are in
+INSTALLATION: Final = accounts.INSTALLATION  # whose log the alarms are in
 RAISED: Final = "raised"
 CLEARED: Final = "cleared"
 # The alarms, which are in the installation's own log.
@@ -261,8 +261,10 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (AlarmKind.BACKUP_NONE, "No backups of a mainnet installation are made."),
         (AlarmKind.BACKUP_STALE, "The installation has no recent backup."),
         (AlarmKind.CERTIFICATE_EXPIRING, "A certificate expires within 30 days."),
+        (AlarmKind.CHAIN_AWAY, "A chain backend is away, or behind its chain."),
         (AlarmKind.DISK_LOW, "A disk is nearly full."),
         (AlarmKind.EMAIL_AWAY, "The mail server rejects emails."),
+        (AlarmKind.GATEWAY_AWAY, "The gateway does not respond."),
         (
             AlarmKind.INVOICE_UNKNOWN,
             "The treasury does not know an invoice of an order.",
@@ -288,6 +290,10 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (AlarmKind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
         (AlarmKind.SELLER_AWAY, "The seller of direct channels does not respond."),
         (AlarmKind.SELLER_LOW, "The seller's wallet balance is low."),
+        (
+            AlarmKind.SELLER_UNREACHABLE,
+            "Payers can't reach the channels that the seller sells.",
+        ),
         (AlarmKind.TOR_AWAY, "Tor does not work, so onion addresses don't either."),
         (AlarmKind.TREASURY_AWAY, "The treasury does not respond."),
         (AlarmKind.TREASURY_DIFFERS, "The treasury and the ledger differ."),

@@ -1,7 +1,8 @@
-"""Events as plain sentences, for chats and emails.
+"""Events as plain sentences, for pages, chats and emails.
 
 They contain names and ids. Amounts, tickets and addresses are shown only to people who
-have signed in. Names that customers chose can neither become links nor mention people.
+have signed in. In chats and emails, names that customers chose can neither become links
+nor mention people.
 """
 
 import re
@@ -9,8 +10,19 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 _NODE: Final = 'Node "{name}"'
-_ORDER: Final = "Channel order {order_id}"
-_CHANNEL: Final = "The channel of order {order_id}"
+_ORDER: Final = "{an_order}"
+_CHANNEL: Final = "The channel {of_order}"
+# How an order is named: by the node that gets its channel, where a page knows that.
+_BY_ID: Final = {
+    "an_order": "Channel order {order_id}",
+    "the_order": "order {order_id}",
+    "of_order": "of order {order_id}",
+}
+_BY_NODE: Final = {
+    "an_order": 'The channel order for node "{node}"',
+    "the_order": 'the channel order for node "{node}"',
+    "of_order": 'for node "{node}"',
+}
 _SENTENCES: Final[Mapping[str, str]] = {
     "node.created": f"{_NODE} was created.",
     "node.started": f"{_NODE} was started.",
@@ -35,9 +47,9 @@ _SENTENCES: Final[Mapping[str, str]] = {
     ),
     "order.created": f"{_ORDER} was placed.",
     "order.paid": f"{_ORDER} is paid.",
-    "order.ticket_ready": "The ticket of order {order_id} is ready: register it.",
-    "order.submitted": f"{_ORDER} is in the auction.",
-    "order.filled": f"{_ORDER} is filled: the channel was bought.",
+    "order.ticket_ready": "The ticket of {the_order} is ready: register it.",
+    "order.submitted": f"{_ORDER} is under way: the channel is being bought.",
+    "order.filled": f"{_ORDER} is complete: the channel was bought.",
     "order.failed": f"{_ORDER} failed. The money was returned.",
     "order.expired": f"{_ORDER} expired unpaid.",
     "order.cancelled": f"{_ORDER} was cancelled.",
@@ -46,8 +58,8 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "channel.closed_early": f"{_CHANNEL} was closed before its lease ended.",
     "channel.fee_bumped": f"{_CHANNEL} is unconfirmed: we raised its fee to "
     "{sat_per_vbyte} sat/vB.",
-    "payment.received": "A payment for order {order_id} arrived.",
-    "payment.returned": "A payment for order {order_id} was returned.",
+    "payment.received": "A payment for {the_order} arrived.",
+    "payment.returned": "A payment for {the_order} was returned.",
     "credit.changed": "Your organization's credit has changed.",
     "key.created": 'API key "{name}" was created.',
     "key.revoked": "An API key was revoked.",
@@ -70,9 +82,17 @@ class _Facts(dict[str, Any]):
 
 
 def sentence(kind: str, data: Mapping[str, Any]) -> str:
-    """Return an event as one sentence; an alarm has its own text."""
+    """Return an event as one sentence, without links; an alarm has its own text."""
+    inert = _IN_A_LINK.sub(_WORD_JOINER, str(data.get("name", "?")))
+    return on_page(kind, {**data, "name": inert})
+
+
+def on_page(kind: str, data: Mapping[str, Any], *, node: str = "") -> str:
+    """Return an event as one sentence; `node` is the name of its order's node."""
     if kind in _SENTENCES and "what" not in data:
-        inert = _IN_A_LINK.sub(_WORD_JOINER, str(data.get("name", "?")))
-        return _SENTENCES[kind].format_map(_Facts(data, name=inert))
+        facts = _Facts({"name": "?", **data, "node": node})
+        order = _BY_NODE if node else _BY_ID
+        named = {name: words.format_map(facts) for name, words in order.items()}
+        return _SENTENCES[kind].format_map(_Facts({**facts, **named}))
     state = "Cleared" if data.get("status") == "cleared" else "Alarm"
     return f"{state}: {data.get('what') or kind}"

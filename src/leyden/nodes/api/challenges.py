@@ -8,9 +8,7 @@ state is stored and every process can respond to all challenges.
 import re
 from typing import Final
 
-import msgspec
-
-from leyden.base.http.operations import Problem
+from leyden.base.http import problems
 from leyden.base.http.reading import Receive, Scope, Send
 from leyden.base.http.responses import answer
 from leyden.errors import MethodNotAllowed, NotFound, Refused
@@ -28,16 +26,13 @@ class Challenges:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         del receive  # nobody sends anything here
-        content_type = b"text/plain"
+        headers = [(b"content-type", b"text/plain")]
         try:
             status, body = 200, self._answer(scope["method"], scope["path"]).encode()
         except Refused as error:
-            content_type = b"application/json"
-            status, body = error.status, msgspec.json.encode(Problem(error.message))
-        headers = [
-            (b"content-type", content_type),
-            (b"x-content-type-options", b"nosniff"),
-        ]
+            status, body = error.status, problems.body(error)
+            headers = problems.headers(error)
+        headers.append((b"x-content-type-options", b"nosniff"))
         await answer(scope, send, status, headers, body)
 
     def _answer(self, method: str, path: str) -> str:

@@ -13,10 +13,9 @@ from typing import Final, Protocol
 
 import msgspec
 
-from leyden.base.http import bodies, responses
+from leyden.base.http import bodies, problems, responses
 from leyden.base.http.connections import ConnectionLimits
 from leyden.base.http.limits import RateLimit
-from leyden.base.http.operations import Problem
 from leyden.base.http.parsing import PARSING
 from leyden.base.http.reading import (
     ClientLeft,
@@ -82,15 +81,13 @@ class Companions:
         except ClientLeft:
             return
         except LeydenError as error:
-            status, body = error.status, msgspec.json.encode(Problem(error.message))
-            if error.retry_after_s is not None:
-                headers.append((b"retry-after", b"%d" % error.retry_after_s))
+            status, body = error.status, problems.body(error)
+            headers = problems.headers(error)
             if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 log.warning("rejected a report", extra={"why": error.message})
         except Exception:
             log.exception("could not accept a report")
-            status = 500
-            body = msgspec.json.encode(Problem("internal error; it has been logged"))
+            status, body = 500, problems.body(LeydenError())
         count("companion_report", status)
         await responses.answer(scope, send, status, headers, body)
 

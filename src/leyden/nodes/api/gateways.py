@@ -11,10 +11,8 @@ import time
 from contextlib import suppress
 from typing import Final
 
-import msgspec
-
+from leyden.base.http import problems
 from leyden.base.http.limits import RateLimit
-from leyden.base.http.operations import INTERNAL, Problem
 from leyden.base.http.reading import (
     LARGEST_BODY,
     ClientLeft,
@@ -61,12 +59,11 @@ class Gateways:
         except ClientLeft:
             return
         except LeydenError as error:
-            status, body = error.status, msgspec.json.encode(Problem(error.message))
-            if error.retry_after_s is not None:
-                headers.append((b"retry-after", b"%d" % error.retry_after_s))
+            status, body = error.status, problems.body(error)
+            headers = [*problems.headers(error), NO_STORE]
         except Exception:
             log.exception("could not answer a gateway")
-            status, body = 500, msgspec.json.encode(Problem(INTERNAL))
+            status, body = 500, problems.body(LeydenError())
         else:
             status, body = (304, b"") if answer is None else (200, answer)
         count("gateways_discovery", status)

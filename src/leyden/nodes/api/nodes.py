@@ -5,6 +5,8 @@ import base64
 from functools import lru_cache
 from typing import Final
 
+from msgspec import UNSET
+
 from leyden.base.http.operations import Request
 from leyden.errors import NodeAway
 from leyden.nodes import commands, connecting, creation, restoring, views
@@ -32,6 +34,7 @@ from leyden.schemas.nodes import (
     NodeAnswer,
     NodeItem,
     NodesAnswer,
+    NodesQuery,
     Update,
     UpdatedNode,
     VersionItem,
@@ -41,12 +44,15 @@ from leyden.schemas.settings_sent import SettingsChange
 
 # Nobody else waits for longer than these take: 2 ms.
 _AT_A_TIME: Final = 500
+_ALL: Final = NodesQuery()
 
 
-async def list_(request: Request) -> NodesAnswer:
+async def list_(request: Request, query: NodesQuery) -> NodesAnswer:
     """List nodes."""
     fleet = fleet_of(request)
     listed = await views.list_(fleet, request.principal.organization_id)
+    if query != _ALL:
+        listed = [each for each in listed if _matches(each, query)]
     items: list[NodeItem] = []
     for begun in range(0, len(listed), _AT_A_TIME):
         if begun:
@@ -55,6 +61,15 @@ async def list_(request: Request) -> NodesAnswer:
             _item(fleet.rules, each) for each in listed[begun : begun + _AT_A_TIME]
         )
     return NodesAnswer(nodes=items)
+
+
+def _matches(listed: NodeListing, query: NodesQuery) -> bool:
+    return (
+        query.status in {UNSET, listed.status}
+        and query.name in {UNSET, listed.name}
+        and (query.created_after is UNSET or listed.created >= query.created_after)
+        and (query.created_before is UNSET or listed.created < query.created_before)
+    )
 
 
 async def create(request: Request, body: NewNode) -> CreatedNode:
@@ -237,17 +252,21 @@ async def list_versions(request: Request) -> VersionsAnswer:
     """List lnd versions."""
     rules = fleet_of(request).rules
     return VersionsAnswer(
-        service_version=rules.service_version,
-        versions=[
-            VersionItem(
-                lnd_version=str(release.version),
-                default=release.version == rules.catalogue.default,
-                says=release.says,
-                drops=list(release.drops),
-            )
-            for release in rules.catalogue.releases
-        ],
+        service_version=rules.service_version, versions=version_items(rules)
     )
+
+
+def version_items(rules: FleetSettings) -> list[VersionItem]:
+    """List the versions on offer, oldest first."""
+    return [
+        VersionItem(
+            lnd_version=str(release.version),
+            default=release.version == rules.catalogue.default,
+            says=release.says,
+            drops=list(release.drops),
+        )
+        for release in rules.catalogue.releases
+    ]
 
 
 async def _ask(request: Request, action: Action) -> NodeItem:

@@ -84,6 +84,7 @@ def _listed(overview: WebhookOverview, *, limit: int) -> DeliveriesAnswer:
         receiver=_receiver(overview.endpoint),
         deliveries=[_delivery(each) for each in overview.deliveries],
         next_cursor=overview.deliveries[-1].position if full else 0,
+        has_more=full,
     )
 
 

@@ -50,7 +50,7 @@ class Authority:
         if previous_authorities.is_under_way(folder):
             raise SetupError(
                 f"the certificate authority in {folder}: its rotation was interrupted; "
-                "run `leyden authority rotate` again"
+                "run `leyden ca rotate` again"
             )
         try:
             # What a client has to trust, once for all nodes.

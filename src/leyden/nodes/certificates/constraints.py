@@ -97,7 +97,7 @@ def check_covers(
         if allowed is not None and not allowed.covers(name):
             raise SetupError(
                 f"{setting}: the platform's authority can sign for {allowed} only, not "
-                f"for {name}; stop the platform, run `leyden authority rotate`, which "
+                f"for {name}; stop the platform, run `leyden ca rotate`, which "
                 "creates an authority for these settings, and start it again (nodes "
                 "get new certificates at their next start; clients need the new root)"
             )

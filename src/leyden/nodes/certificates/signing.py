@@ -31,7 +31,8 @@ ROOT_LIFE: Final = timedelta(days=10 * 365)
 INTERMEDIATE_LIFE: Final = timedelta(days=5 * 365)
 _WAY_OUT: Final = (
     "restore this folder from your backup; without one move it away, run `leyden "
-    "migrate` and `leyden home adopt --new-authority`, and give clients the new root"
+    "migrate` and `leyden data-dir adopt --new-authority`, and give clients the new "
+    "root"
 )
 ROOT_KEY: Final = "root.key"
 SEALED_ROOT_KEY: Final = "root.key.sealed"

@@ -1,4 +1,4 @@
-"""`leyden authority`: who vouches for nodes, and making another."""
+"""`leyden ca`: who vouches for nodes, and making another."""
 
 import os
 from contextlib import nullcontext
@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from leyden.base import settings
+from leyden.base.cli.confirmation import confirm, yes_option
 from leyden.base.cli.database import on_running
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import as_json, operator, print_one
@@ -27,13 +28,13 @@ def show(*, as_json: bool) -> None:
     """Show the authority's permitted names, its fingerprint and its expiry.
 
     \b
-    leyden authority show
+    leyden ca show
     """
     print_one(_shown(on_running(authorities.status)), as_json=as_json)
 
 
 @authority.command()
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@yes_option
 @as_json
 def rotate(*, yes: bool, as_json: bool) -> None:
     """Replace the authority with a new one for the names in the current settings.
@@ -43,18 +44,16 @@ def rotate(*, yes: bool, as_json: bool) -> None:
     include the old root too.
 
     \b
-    leyden authority rotate
+    leyden ca rotate
     """
     given = running_settings(settings.load(os.environ))
     alone = given.database.startswith("sqlite:")
     with only_one(given) if alone else nullcontext():
-        if not yes:
-            click.confirm(
-                "Clients that trust the old root need the new one before their node's "
-                "next start (GET .../cert). Replace the authority?",
-                abort=True,
-                err=True,
-            )
+        confirm(
+            "Clients that trust the old root need the new one before their node's "
+            "next start (GET .../cert). Replace the authority?",
+            yes=yes,
+        )
         after = on_running(
             lambda platform: authorities.rotate(platform, actor=operator())
         )

@@ -1,4 +1,4 @@
-"""`leyden home`: the home that owns the local nodes."""
+"""`leyden data-dir`: the home that owns the local nodes."""
 
 import os
 from contextlib import nullcontext
@@ -7,9 +7,16 @@ from typing import Any
 import click
 
 from leyden.base import settings
+from leyden.base.cli.confirmation import confirm, yes_option
 from leyden.base.cli.database import on_running
 from leyden.base.cli.groups import LazyGroup
-from leyden.base.cli.output import as_json, operator, print_one
+from leyden.base.cli.output import (
+    as_json,
+    operator,
+    print_done,
+    print_fields,
+    print_json,
+)
 from leyden.base.settings import Settings
 from leyden.base.settings.private_chain import running_settings
 from leyden.nodes.wiring import adoption
@@ -28,9 +35,9 @@ def show(*, as_json: bool) -> None:
     """Show whether this home owns the nodes, and which wallets are missing.
 
     \b
-    leyden home show
+    leyden data-dir show
     """
-    print_one(_shown(on_running(adoption.standing)), as_json=as_json)
+    _print(on_running(adoption.standing), as_json=as_json)
 
 
 @home.command()
@@ -47,7 +54,7 @@ def show(*, as_json: bool) -> None:
     is_flag=True,
     help="Confirm that you copied the nodes' folders after lnd had stopped.",
 )
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@yes_option
 @as_json
 def adopt(
     *,
@@ -63,13 +70,12 @@ def adopt(
     make sure that no node still runs on the old machine.
 
     \b
-    leyden home adopt
-    leyden home adopt --start-empty
+    leyden data-dir adopt
+    leyden data-dir adopt --start-empty
     """
     given = running_settings(settings.load(os.environ))
     found = on_running(adoption.standing)
-    if not yes:
-        click.confirm(_question(given, found), abort=True, err=True)
+    confirm(_question(given, found), yes=yes)
     alone = given.database.startswith("sqlite:")
     with only_one(given) if alone else nullcontext():
         after = on_running(
@@ -81,13 +87,14 @@ def adopt(
                 actor=operator(),
             )
         )
-    print_one(_shown(after), as_json=as_json)
+    _print(after, as_json=as_json)
 
 
-@home.command()
+@home.command("accept-copy")
 @click.argument("node_id")
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
-def accept(node_id: str, *, yes: bool) -> None:
+@yes_option
+@as_json
+def accept_copy(node_id: str, *, yes: bool, as_json: bool) -> None:
     """Start a node with a copy of its folder.
 
     The copy must be newer than the node's last start, and lnd must not have run in the
@@ -95,17 +102,19 @@ def accept(node_id: str, *, yes: bool) -> None:
     command always refuses a copy from before the last start.
 
     \b
-    leyden home accept 5f0c9d8e-2f4b-4b57-9a53-0d6f0e2a7c11N
+    leyden data-dir accept-copy 5f0c9d8e-2f4b-4b57-9a53-0d6f0e2a7c11N
     """
-    if not yes:
-        click.confirm(
-            "Did you make the copy after lnd had stopped, and has lnd not run since?",
-            abort=True,
-            err=True,
-        )
+    confirm(
+        "Did you make the copy after lnd had stopped, and has lnd not run since?",
+        yes=yes,
+    )
     actor = operator()
     on_running(lambda platform: adoption.accept(platform, node_id, actor=actor))
-    print(f"node {node_id} can start with the folder in this home")
+    print_done(
+        {"node_id": node_id, "accepted": True},
+        f"node {node_id} can start with the folder in this home",
+        as_json=as_json,
+    )
 
 
 def _question(given: Settings, found: HomeComparison) -> str:
@@ -119,6 +128,19 @@ def _question(given: Settings, found: HomeComparison) -> str:
         f"This home takes over {found.nodes} nodes. Has lnd stopped for all of them in "
         f"the old home{last}?"
     )
+
+
+def _print(found: HomeComparison, *, as_json: bool) -> None:
+    shown = _shown(found)
+    if as_json:
+        print_json(shown)
+        return
+    labels = {
+        "is_home_of_the_nodes": "owns the nodes",
+        "last_on": "last machine",
+        "wallets_not_here": "missing wallets",
+    }
+    print_fields({labels.get(name, name): value for name, value in shown.items()})
 
 
 def _shown(found: HomeComparison) -> dict[str, Any]:

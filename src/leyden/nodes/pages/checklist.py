@@ -31,7 +31,6 @@ async def tasks(visit: Visit) -> Sequence[Task]:
 def _every(visit: Visit, found: FirstSteps) -> Sequence[Task | None]:
     rules = rules_of(visit)
     node = f"{visit.root}/nodes/{found.node_id}" if found.node_id else ""
-    wallet = f"{node}/wallet/initialise" if node else ""
     return (
         Task(
             name="Create a node",
@@ -40,22 +39,22 @@ def _every(visit: Visit, found: FirstSteps) -> Sequence[Task | None]:
             to=f"{visit.root}/nodes/new",
             done=bool(node),
         ),
-        Task(
-            name="Create its wallet",
-            text="In your browser. The platform never sees the password or seed.",
-            label="Create wallet",
-            to=wallet,
-            done=found.has_wallet,
-        ),
         # With an authority of others, browsers trust nodes already. Otherwise a wallet
         # shows that somebody's does: only the browser itself knows.
         None
         if rules.issued
         else Task(
             name="Trust the platform's certificates",
-            text="So that your browser can reach your nodes.",
+            text="So that your browser can reach your nodes. Once for each machine.",
             label="Trust certificates",
-            to=wallet,
+            to="/docs/trust",
+            done=found.has_wallet,
+        ),
+        Task(
+            name="Create its wallet",
+            text="In your browser. The platform never sees the password or seed.",
+            label="Create wallet",
+            to=f"{node}/wallet/initialise" if node else "",
             done=found.has_wallet,
         ),
         Task(
@@ -75,10 +74,10 @@ def _every(visit: Visit, found: FirstSteps) -> Sequence[Task | None]:
             done=found.has_key,
         ),
         Task(
-            name="Add a webhook",
-            text="Notify your program, and unlock the wallet automatically.",
-            label="Add webhook",
-            to=f"{node}/webhook" if node else "",
-            done=found.has_event,
+            name="Add a webhook endpoint",
+            text="It tells your program what happens.",
+            label="Add webhook endpoint",
+            to=f"{visit.root}/events/endpoints",
+            done=found.has_endpoint,
         ),
     )

@@ -6,6 +6,8 @@ from typing import Any
 from starlette.responses import Response
 
 from leyden.base.pages.visits import Visit, redirect
+from leyden.base.rules.units import size
+from leyden.base.settings import Settings
 from leyden.errors import Malformed, Refused
 from leyden.nodes import creation
 from leyden.nodes.creation import NodeParameters
@@ -73,10 +75,17 @@ def _one_of(kind: Any, word: str, name: str) -> Any:
         raise Malformed(f"{name}: must be one of {', '.join(kind)}") from None
 
 
+def _size(settings: Settings, type_: NodeType) -> str:
+    """Return what a node of this size gets: `1 GiB memory, 1 CPU`."""
+    memory = size(getattr(settings, f"{type_}_memory_mb") << 20)
+    cpus = getattr(settings, f"{type_}_cpus")
+    return f"{memory} memory, {cpus} CPU{'' if cpus == 1 else 's'}"
+
+
 def _form(
     visit: Visit, values: dict[str, str], wrong: Refused | None = None
 ) -> Response:
-    rules = fleet_of(visit).rules
+    rules, settings = fleet_of(visit).rules, visit.platform.settings
     first, *more = setting_descriptions.parts(listen=bool(rules.peer_ports))
     return visit.render(
         "nodes/new.html",
@@ -84,7 +93,9 @@ def _form(
         more=more,
         values=values,
         networks=[each for each in Network if each in rules.networks],
-        types=list(NodeType),
+        types={each: _size(settings, each) for each in NodeType},
+        has_private_chain=settings.has_private_chain,
+        testnet_chain=settings.testnet_chain,
         catalogue=rules.catalogue,
         refused=wrong,
     )

@@ -42,29 +42,41 @@ async def show(visit: Visit) -> Response:
     stamp = await views.stamp(fleet, *which(visit))
     view = await views.view(fleet, *which(visit))
     way = await connecting.connect(fleet, *which(visit))
-    node = view.node
-    usage = await fleet.node_files.usage(node)
-    traffic = await fleet.gateway.traffic()
     return render(
         visit,
         "nodes/overview.html",
-        node,
+        view.node,
         mark=changing.mark(stamp),
         history=view.history[:10],
         settings=view.settings,
         way=way,
-        ports=fleet.rules.ports,
         sells_direct=visit.platform.sells_direct,
         offers_peers=bool(fleet.rules.peer_ports),
+        authority=fleet.authority,
+        offers=_offers(fleet, view.node) if may_change(visit) else [],
+        in_clear=await housekeeping.found_in_clear(fleet, *which(visit)),
+    )
+
+
+async def machine(visit: Visit) -> Response:
+    """Show what the node uses of its machine."""
+    fleet = fleet_of(visit)
+    stamp = await views.stamp(fleet, *which(visit))
+    node = await views.get(fleet, *which(visit))
+    usage = await fleet.node_files.usage(node)
+    traffic = await fleet.gateway.traffic()
+    samples = visit.platform.samples
+    return render(
+        visit,
+        "nodes/machine.html",
+        node,
+        mark=changing.mark(stamp),
         usage=usage,
-        cpu_cores=visit.platform.samples.cpu_cores(node.id, usage, now=visit.now),
+        cpu_cores=samples.cpu_cores(node.id, usage, now=visit.now),
         traffic=None if traffic is None else traffic.get(node.id, Traffic()),
         unknown=NOT_KNOWN,
         up=node.uptime_s(visit.now),
-        charts=charts(visit.platform.samples.of(node.id)),
-        authority=fleet.authority,
-        offers=_offers(fleet, node) if may_change(visit) else [],
-        in_clear=await housekeeping.found_in_clear(fleet, *which(visit)),
+        charts=charts(samples.of(node.id)),
     )
 
 

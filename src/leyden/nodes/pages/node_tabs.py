@@ -11,9 +11,10 @@ _TABS: Final = MappingProxyType(
         "": "Overview",
         "/wallet": "Wallet",
         "/settings": "Settings",
-        "/whitelist": "Whitelist",
+        "/whitelist": "Allowed IPs",
         "/webhook": "Webhook",
         "/backups": "Backups",
+        "/machine": "Machine",
         "/log": "Log",
     }
 )
@@ -25,6 +26,10 @@ WALLET: Final[Mapping[str, str]] = MappingProxyType(
         "restore": "Restore",
         "unlock": "Unlock",
         "password": "Change password",
+        "receive": "Receive",
+        "send": "Send",
+        "payments": "Payments",
+        "channels": "Channels",
         "bakery": "Connect an app",
         "vault": "Vault",
     }
@@ -57,7 +62,7 @@ def of_node(node: Node, *, may_change: bool, here: str) -> list[tuple[str, str]]
     if not node.has_wallet:
         hidden.add("/backups")
     if node.status is NodeStatus.PROVISIONING:
-        hidden.add("/log")
+        hidden |= {"/log", "/machine"}
     return [
         (label, to)
         for to, label in _TABS.items()

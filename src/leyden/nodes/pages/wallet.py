@@ -15,6 +15,7 @@ from leyden.nodes.pages.fleet import fleet_of, node_root, which
 from leyden.nodes.pages.recipes import RECIPES
 
 PAGES: Final = node_tabs.WALLET
+_LEASES: Final = 1_000  # of an organization, among which a node's channels are found
 
 
 async def first(visit: Visit) -> Response:
@@ -42,6 +43,22 @@ def page(name: str) -> Handler:
             way=way,
             authority=fleet.authority,
             recipes=RECIPES,
+            sells_direct=visit.platform.sells_direct,
+            leases=await _leases(visit) if name == "channels" else {},
         )
 
     return show
+
+
+async def _leases(visit: Visit) -> dict[str, dict[str, str | int]]:
+    """Return what this organization bought, by channel point.
+
+    Which of the channels are this node's, only its owner's browser knows.
+    """
+    found = await visit.rows.leases.of_organization(
+        visit.organization_id, limit=_LEASES
+    )
+    return {
+        point: {"order": f"{visit.root}/channels/{order_id}", "ends": ends}
+        for point, (order_id, ends) in found.items()
+    }

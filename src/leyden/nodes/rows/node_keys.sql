@@ -14,3 +14,15 @@ SET pubkey = excluded.pubkey;
 -- name: delete
 DELETE FROM node_key
 WHERE node_id = :node_id;
+
+-- name: of_nodes
+SELECT node_id
+FROM node_key
+WHERE node_id IN (:node_ids);
+
+-- name: with_keys
+SELECT node_key.pubkey, node_key.node_id
+FROM node_key
+JOIN node ON node.id = node_key.node_id
+WHERE node.organization_id = :organization_id
+    AND node_key.pubkey IN (:pubkeys);

@@ -32,7 +32,7 @@ def refuse_old_copy(node_id: str, known: Start, found: Start) -> None:
             f"node {node_id}: its folder is from start {found.number}, but the node "
             f"was started {known.number} times: an lnd with old channel states loses "
             "its money. Bring the newest folder back. If you lost it, move this "
-            "folder away and see `leyden home adopt --start-empty`; the owner then "
+            "folder away and see `leyden data-dir adopt --start-empty`; the owner then "
             "restores the node",
             reason=(
                 "The node's folder is an old copy, which would lose your money. The "
@@ -42,7 +42,8 @@ def refuse_old_copy(node_id: str, known: Start, found: Start) -> None:
     if found.number == known.number and known.copy not in {"", found.copy}:
         raise CannotStart(
             f"node {node_id}: its folder is a copy. If lnd has not run in the "
-            f"original folder since the copy was made: `leyden home accept {node_id}`",
+            "original folder since the copy was made: "
+            f"`leyden data-dir accept-copy {node_id}`",
             reason=(
                 "The node's folder is a copy. The operator must confirm that it is the "
                 "newest."

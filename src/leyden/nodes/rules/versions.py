@@ -77,12 +77,11 @@ OFFERED = Catalogue(
     releases=(
         Release(
             version=Version(0, 20, 1),
-            says="The release before the default one.",
+            says="Previous.",
         ),
         Release(
             version=Version(0, 20, 2),
-            says="The default: the last line that pays through "
-            "POST /v1/channels/transactions.",
+            says="Recommended.",
         ),
         Release(
             version=Version(0, 21, 2),
@@ -94,7 +93,7 @@ OFFERED = Catalogue(
                 "the field outgoing_chan_id: use outgoing_chan_ids",
                 "Tor onion services of version 2",
             ),
-            says="The newest.",
+            says="Latest.",
         ),
     ),
     default=Version(0, 20, 2),

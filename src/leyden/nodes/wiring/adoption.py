@@ -1,4 +1,4 @@
-"""Moving nodes to this home, or to a cluster alone, with `leyden home adopt`.
+"""Moving nodes to this home, or to a cluster alone, with `leyden data-dir adopt`.
 
 1. Refuse while any process runs on the home that owns the nodes, and while nodes are
    elsewhere that are not served from here.

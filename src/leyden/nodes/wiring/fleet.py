@@ -82,6 +82,10 @@ def make_fleet(
         node_files=homes,
         sides={name: each[2] for name, each in found.items()},
         gateway=gateways.gateway(settings),
+        # Workers of a cluster may not reach what its nodes reach.
+        backends={name: each.backend for name, each in grounds.items()}
+        if RuntimeName.LOCAL in found
+        else {},
         tor=onions.make_tor(settings),
         authority=authority,
         clock=platform.clock,

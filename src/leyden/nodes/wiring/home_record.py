@@ -21,7 +21,7 @@ from leyden.values import replace
 INSTEAD: Final = (
     "Local nodes run in one home, on one machine: start `leyden serve` and `leyden "
     "worker` there. To move the home here, stop it and its nodes there, copy the "
-    "whole folder, and run `leyden home adopt`. Nodes on several machines need the "
+    "whole folder, and run `leyden data-dir adopt`. Nodes on several machines need the "
     "Kubernetes runtime (docs/operators/cluster.md)"
 )
 _IN_CLUSTER: Final = (
@@ -106,7 +106,7 @@ def refuse(known: Home, ours: Home, here: Here) -> None:
             f"{here.folder} is a copy of the home that the nodes of this database "
             f"belong to, last on {known.host}, or was moved here. Two lnds of the same "
             "node lose its money: make sure that no node runs there any more, then "
-            "run `leyden home adopt`"
+            "run `leyden data-dir adopt`"
         )
     refuse_another_authority(known, ours, here)
 
@@ -116,6 +116,6 @@ def refuse_another_authority(known: Home, ours: Home, here: Here) -> None:
     if known.authority != ours.authority:
         raise SetupError(
             f"{here.folder / 'authority'} is not the authority that clients of these "
-            "nodes trust; restore the authority from your backup, or run `leyden home "
-            "adopt --new-authority` and give clients the new root"
+            "nodes trust; restore the authority from your backup, or run `leyden "
+            "data-dir adopt --new-authority` and give clients the new root"
         )

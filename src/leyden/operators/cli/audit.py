@@ -18,7 +18,7 @@ def audit(limit: int, *, as_json: bool) -> None:
     """Print the audit log of who changed what, newest first.
 
     \b
-    leyden audit --most 500
+    leyden audit --limit 500
     """
 
     async def read(platform: Platform) -> tuple[list[Line], dict[str, str]]:
@@ -78,7 +78,7 @@ def _line(line: Line) -> dict[str, Any]:
 def _short(actor: str) -> str:
     """Return a short name for the actor: for a key its first digits.
 
-    `leyden key list` prints keys by the same digits.
+    `leyden api-keys list` prints keys by the same digits.
     """
     kind, _, id_ = actor.partition(":")
     return f"{kind} {id_[:8]}" if kind == "key" else actor

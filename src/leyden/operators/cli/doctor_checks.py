@@ -8,8 +8,9 @@ import resource
 import shutil
 import socket
 from collections.abc import Coroutine, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leyden.base import settings
 from leyden.base.daemons import build as builds
@@ -17,12 +18,15 @@ from leyden.base.daemons import catalogue
 from leyden.base.processes import open_file_limit
 from leyden.base.settings import Settings
 from leyden.base.settings.fields import PRIVATE_PEER_PORTS
-from leyden.errors import LeydenError
+from leyden.errors import Away, LeydenError, MarketRefused
 from leyden.nodes.onions.base import Tor
 from leyden.nodes.rules import peer_ports
 from leyden.nodes.runtimes.local.cgroups import Cgroups
 from leyden.nodes.wiring import egress
 from leyden.values import Struct
+
+if TYPE_CHECKING:
+    from leyden.channels.tickets.account import PoolAccount
 
 _CACHE_GIB = 6  # sources, Go's build cache and the daemons, the first time
 _HOME_GIB = 2  # database, logs, and the first nodes with their chain data
@@ -32,6 +36,7 @@ _FILES_BESIDE = 512  # connections, the database, the gateway
 _MANY_NODES = 1_000
 _DISTANCE = 200  # more than lies between the first and the last of a kind
 _LAST_PORT = 65_535
+_BATCH_WITHIN = timedelta(days=3)
 _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
 
 
@@ -72,6 +77,37 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[CheckRe
     yield _cgroups(given)
     yield from _mail_server(given)
     yield from _tor(given)
+    yield from _auction(given)
+
+
+def _auction(given: Settings) -> Iterator[CheckResult]:
+    """Ask poold when the auction last cleared a batch, if it is a source of channels.
+
+    Until the next batch, customers wait who have paid for a ticket.
+    """
+    if "pool" not in [each.strip() for each in given.market.split(",")]:
+        return
+    pool = importlib.import_module("leyden.channels.tickets.wiring.pool")
+
+    async def check() -> str:
+        account: PoolAccount = pool.make_account(given)
+        try:
+            cleared = await account.last_batch()
+        except (Away, MarketRefused) as error:
+            return f"not known: {error}"
+        finally:
+            await account.close()
+        since = datetime.now(UTC) - cleared if cleared else None
+        if since is not None and since < _BATCH_WITHIN:
+            return ""
+        last = "no batch has cleared yet" if since is None else f"{since.days} days ago"
+        return (
+            f"last batch: {last}; whoever pays for a ticket waits. Sell channels of "
+            "your own lnd (own), or take pool out of market until batches clear"
+        )
+
+    what = f"the auction has cleared a batch in the last {_BATCH_WITHIN.days} days"
+    yield _answer_of(what, check(), settings="market and pool_*")
 
 
 def _tor(given: Settings) -> Iterator[CheckResult]:

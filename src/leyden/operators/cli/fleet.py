@@ -14,12 +14,14 @@ from leyden.base.cli.output import (
     limit_option,
     operator,
     print_counts,
+    print_done,
     print_json,
     print_list,
     print_rows,
 )
 from leyden.base.platform import Platform
 from leyden.base.rules.times import to_iso
+from leyden.base.rules.units import size
 from leyden.nodes.rules.nodes import NodeStatus, RuntimeName
 from leyden.nodes.rules.relocations import Relocation, RelocationStep
 from leyden.nodes.wiring import node_moves
@@ -131,7 +133,7 @@ def list_(
         spare=("created", "version", "organization_id"),
     )
     if len(nodes) > limit:
-        print(f"there are more than {limit:,} nodes; use --most", file=sys.stderr)
+        print(f"there are more than {limit:,} nodes; use --limit", file=sys.stderr)
 
 
 @fleet.command()
@@ -143,7 +145,8 @@ def list_(
     help="Where to run the node.",
 )
 @click.option("--detach", is_flag=True, help="Don't wait until the node has moved.")
-def move(node_id: str, to: str, *, detach: bool) -> None:
+@as_json
+def move(node_id: str, to: str, *, detach: bool, as_json: bool) -> None:
     """Move a node to a cluster, or back to this machine.
 
     The platform stops lnd, copies and compares its files, and starts it again with the
@@ -164,11 +167,13 @@ def move(node_id: str, to: str, *, detach: bool) -> None:
     if found.failed:
         print(f"node {node_id} stays in {found.origin}: {found.why}", file=sys.stderr)
         sys.exit(1)
-    if found.step is RelocationStep.DONE:
-        size = f"{found.size:,} bytes copied"
-        print(f"node {node_id} was moved to {found.target}, {size}; it starts there")
-    else:
-        print(f"node {node_id} is being moved to {found.target}")
+    is_done = found.step is RelocationStep.DONE
+    moved = f"was moved to {found.target}, {size(found.size)} copied; it starts there"
+    print_done(
+        {"node_id": node_id, "target": found.target, "step": found.step},
+        f"node {node_id} {moved if is_done else f'is being moved to {found.target}'}",
+        as_json=as_json,
+    )
 
 
 async def _followed(platform: Platform, begun: Relocation) -> Relocation:

@@ -8,7 +8,13 @@ import click
 from leyden.base.cli.database import on_running
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization, organization_option
-from leyden.base.cli.output import as_json, operator, print_json, print_one
+from leyden.base.cli.output import (
+    as_json,
+    operator,
+    print_done,
+    print_json,
+    print_one,
+)
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Organization
 from leyden.channels.books import verify as verification
@@ -19,6 +25,7 @@ from leyden.channels.money.credit import Balance
 from leyden.channels.wiring.channels import make_channels, receiving_payments
 from leyden.operators import oversight
 from leyden.operators.oversight import nodes_of
+from leyden.people.cli.organizations import org
 
 
 @click.group(cls=LazyGroup)
@@ -26,35 +33,44 @@ def account() -> None:
     """Manage corporate accounts, and adjust organizations' balances."""
 
 
+org.add_command(account, "credit")
+
+
 @account.command("open")
 @organization_option
 @click.option(
     "--limit", type=int, required=True, help=("Maximum amount owed, in satoshis.")
 )
-def account_open(organization: str, limit: int) -> None:
+@as_json
+def account_open(organization: str | None, limit: int, *, as_json: bool) -> None:
     """Open a corporate account: orders are added to the amount owed.
 
     The organization does not pay for each order.
 
     \b
-    leyden account open --organization "Harbour Light" --limit 5000000
+    leyden orgs credit open --organization "Harbour Light" --limit 5000000
     """
     _set_limit(organization, limit)
-    print(f"orders are added to the amount owed, up to {limit:,} sat")
+    print_done(
+        {"may_owe": limit},
+        f"orders are added to the amount owed, up to {limit:,} sat",
+        as_json=as_json,
+    )
 
 
 @account.command("close")
 @organization_option
-def account_close(organization: str) -> None:
+@as_json
+def account_close(organization: str | None, *, as_json: bool) -> None:
     """Close a corporate account: orders are prepaid again.
 
     The organization still has to pay the amount owed.
 
     \b
-    leyden account close --organization "Harbour Light"
+    leyden orgs credit close --organization "Harbour Light"
     """
     _set_limit(organization, None)
-    print("orders are prepaid again")
+    print_done({"may_owe": None}, "orders are prepaid again", as_json=as_json)
 
 
 @account.command("correct")
@@ -76,7 +92,7 @@ def account_close(organization: str) -> None:
 )
 @as_json
 def account_correct(
-    organization: str,
+    organization: str | None,
     kind: str,
     amount: int,
     reason: str,
@@ -87,7 +103,7 @@ def account_correct(
     """Adjust an organization's balance with a ledger entry.
 
     \b
-    leyden account correct --organization "Harbour Light" --kind credit \\
+    leyden orgs credit correct --organization "Harbour Light" --kind credit \\
         --amount 500 --reason "channel closed early"
     """
 
@@ -110,11 +126,11 @@ def account_correct(
 @account.command("show")
 @organization_option
 @as_json
-def account_show(organization: str, *, as_json: bool) -> None:
+def account_show(organization: str | None, *, as_json: bool) -> None:
     """Print an organization's credit, amount owed and account limit.
 
     \b
-    leyden account show --organization "Harbour Light"
+    leyden orgs credit show --organization "Harbour Light"
     """
     account = on_organization(
         organization, lambda platform, of: oversight.account(platform, of.id)
@@ -168,7 +184,7 @@ def verify(*, treasury: bool, as_json: bool) -> None:
     sys.exit(int(bool(broken)))
 
 
-def _set_limit(organization: str, limit: int | None) -> None:
+def _set_limit(organization: str | None, limit: int | None) -> None:
     on_organization(
         organization,
         lambda platform, of: credit.open_account(

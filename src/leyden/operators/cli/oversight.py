@@ -5,18 +5,23 @@ from typing import Any
 
 import click
 
+from leyden.base.cli.groups import LazyGroup
+from leyden.base.cli.organization_option import found as organization_named
 from leyden.base.cli.output import (
     as_json,
+    limit_option,
     print_counts,
     print_json,
     print_list,
     print_rows,
 )
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Organization
 from leyden.base.rules.times import to_iso
 from leyden.base.tasks import job_labels
 from leyden.channels.cli.running import on_channels
 from leyden.channels.rows.treasury_checks import TreasuryCheck
-from leyden.channels.rules.orders import Order
+from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.operators import attention, oversight
 from leyden.operators.oversight import Overview
 from leyden.values import asdict
@@ -113,24 +118,85 @@ def _labelled(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**each, "kind": job_labels.label(each["kind"])} for each in jobs]
 
 
-@click.command()
+@click.group(cls=LazyGroup)
+def orders() -> None:
+    """List the orders of all organizations."""
+
+
+@orders.command("list")
+@click.option(
+    "--needs-attention",
+    is_flag=True,
+    help="Only orders that are lost, stuck half-way, or failed, with the reason.",
+)
+@click.option("--organization", help="Name or id of the organization.")
+@click.option(
+    "--status",
+    type=click.Choice([each.value for each in OrderStatus]),
+    metavar="STATUS",
+    help="Only orders with this status, such as filled or waiting_payment.",
+)
+@limit_option(50, 100_000)
 @as_json
-def orders(*, as_json: bool) -> None:
-    """List orders that need attention: lost, stuck half-way, or failed.
+def list_(
+    *,
+    needs_attention: bool,
+    organization: str | None,
+    status: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List orders of all organizations, newest first.
 
     \b
-    leyden orders
+    leyden orders list
+    leyden orders list --status filled --organization "Harbour Light"
+    leyden orders list --needs-attention
     """
-    found = on_channels(
-        lambda platform: attention.needing_attention(platform, now=platform.clock())
-    )
+
+    async def newest(platform: Platform) -> list[dict[str, Any]]:
+        of = await organization_named(platform, organization) if organization else None
+        reader = platform.database.reader.orders
+        if status:
+            found = await _in_status(platform, OrderStatus(status), of)
+        elif of:
+            found = await reader.page(of.id, limit=limit)
+        else:
+            found = await reader.newest(limit=limit)
+        return [
+            {**order_shown(each), "created": to_iso(each.created)}
+            for each in found[:limit]
+        ]
+
+    async def needing_attention(platform: Platform) -> list[dict[str, Any]]:
+        of = await organization_named(platform, organization) if organization else None
+        found = await attention.needing_attention(platform, now=platform.clock())
+        return [
+            {**order_shown(each.order), "why": each.why}
+            for each in found
+            if of is None or each.order.organization_id == of.id
+            if not status or each.order.status == status
+        ][:limit]
+
     print_list(
         "orders",
-        ({**order_shown(each.order), "why": each.why} for each in found),
+        on_channels(needing_attention if needs_attention else newest),
         as_json=as_json,
-        empty="no orders need attention",
-        spare=("organization_id", "capacity", "fee"),
+        empty="no orders need attention" if needs_attention else "no orders",
+        spare=("created", "organization_id", "capacity", "fee"),
     )
+
+
+async def _in_status(
+    platform: Platform, status: OrderStatus, of: Organization | None
+) -> list[Order]:
+    """Return all orders with this status, newest first."""
+    found: list[Order] = []
+    after = ""
+    while part := await platform.database.reader.orders.in_status(status, after=after):
+        found += [each for each in part if not of or each.organization_id == of.id]
+        after = part[-1].id
+    return sorted(found, key=lambda each: each.created, reverse=True)
 
 
 def order_shown(order: Order) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels.books.broken_rules import Broken
 from leyden.channels.money import corrections, credit
 from leyden.channels.money.corrections import Correction
+from leyden.channels.rules import ledger
 from leyden.errors import Malformed, Refused
 from leyden.operators import attention, oversight, treasury_balance
 from leyden.people import accounts, quotas
@@ -20,6 +21,18 @@ from leyden.people.rules.quotas import WORDS, Quota
 _URL: Final = "/app/operator"
 _LINES: Final = 200
 _MAX_DAYS: Final = 3_650
+# The operator's accounts of the ledger, and the sign with which people expect each:
+# those where money enters are below zero.
+_ACCOUNTS: Final = {
+    ledger.RECEIVED: ("Received", -1),
+    ledger.HELD_HTLCS: ("Held payments", -1),
+    ledger.PROMO: ("Coupons given", -1),
+    ledger.CORRECTIONS: ("Corrections given", -1),
+    ledger.EARNED: ("Earned fees", 1),
+    ledger.AUCTION: ("Paid to the auction", 1),
+    ledger.SELLER: ("Paid for own channels", 1),
+    ledger.REFUNDED: ("Refunded", 1),
+}
 
 
 async def show(visit: Visit) -> Response:
@@ -186,6 +199,11 @@ async def _shown(visit: Visit, *, broken: list[Broken] | None) -> Response:
     return visit.render(
         "operator/show.html",
         overview=overview,
+        balances={
+            label: overview.balances[account] * sign
+            for account, (label, sign) in _ACCOUNTS.items()
+            if account in overview.balances
+        },
         nodes=patches(overview.nodes),
         orders=patches(overview.orders),
         broken=broken,

@@ -25,7 +25,7 @@ async def second_factors(platform: Platform) -> str:
         if await reader.people.is_operator(each.id)
     ]
     if not operators:
-        return "give a user the operator role: `leyden user operator EMAIL`"
+        return "give a user the operator role: `leyden operators add EMAIL`"
     for each in operators:
         totp = await reader.second_factors.totp(each.id)
         if totp is None and not await reader.second_factors.passkeys(each.id):

@@ -1,13 +1,20 @@
-"""`leyden key`: API keys of any organization."""
+"""`leyden api-keys`: API keys of any organization."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
 
+from leyden.base.cli.confirmation import confirm, yes_option
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization, organization_option
-from leyden.base.cli.output import as_json, operator, print_list, print_one
+from leyden.base.cli.output import (
+    as_json,
+    operator,
+    print_done,
+    print_list,
+    print_one,
+)
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import ApiKey, Organization
 from leyden.base.rules.times import to_iso
@@ -27,12 +34,12 @@ def key() -> None:
 @click.option("--days", type=click.IntRange(1, 3650), help="Days until it expires.")
 @as_json
 def create(
-    organization: str, name: str, scope: str, days: int | None, *, as_json: bool
+    organization: str | None, name: str, scope: str, days: int | None, *, as_json: bool
 ) -> None:
     """Create an API key; it is printed only once.
 
     \b
-    leyden key create --organization "Harbour Light" --name backend --scope node
+    leyden api-keys create --organization Harbour --name backend --scope node
     """
     expires = datetime.now(UTC) + timedelta(days=days) if days else None
     made, text = on_organization(
@@ -46,17 +53,17 @@ def create(
             actor=operator(),
         ),
     )
-    print_one({"api_key": text, **_shown(made)}, as_json=as_json)
+    print_one({"api_key": text, **key_fields(made)}, as_json=as_json)
 
 
 @key.command("list")
 @organization_option
 @as_json
-def list_(organization: str, *, as_json: bool) -> None:
+def list_(organization: str | None, *, as_json: bool) -> None:
     """List an organization's API keys, without their secrets.
 
     \b
-    leyden key list --organization "Harbour Light"
+    leyden api-keys list --organization "Harbour Light"
     """
     found = on_organization(
         organization,
@@ -64,9 +71,9 @@ def list_(organization: str, *, as_json: bool) -> None:
     )
     print_list(
         "keys",
-        map(_shown, found),
+        map(key_fields, found),
         as_json=as_json,
-        empty="no API keys yet; see: leyden key create --help",
+        empty="no API keys yet; see: leyden api-keys create --help",
         spare=("organization_id", "created", "begins", "expires", "last_used"),
     )
 
@@ -74,24 +81,30 @@ def list_(organization: str, *, as_json: bool) -> None:
 @key.command()
 @click.argument("key_id")
 @organization_option
-def revoke(key_id: str, organization: str) -> None:
+@yes_option
+@as_json
+def revoke(key_id: str, organization: str | None, *, yes: bool, as_json: bool) -> None:
     """Revoke an API key; it stops working at once.
 
     \b
-    leyden key revoke KEY_ID --organization "Harbour Light"
+    leyden api-keys revoke KEY_ID --organization "Harbour Light"
     """
 
     async def step(platform: Platform, of: Organization) -> None:
         try:
             await api_keys.revoke(platform, of.id, key_id, actor=operator())
         except NotFound:
-            raise NotFound(f"no active key {key_id}; see `leyden key list`") from None
+            raise NotFound(
+                f"no active key {key_id}; see `leyden api-keys list`"
+            ) from None
 
+    confirm(f"Revoke the API key {key_id}? It stops working at once.", yes=yes)
     on_organization(organization, step)
-    print("revoked")
+    print_done({"key_id": key_id, "revoked": True}, "revoked", as_json=as_json)
 
 
-def _shown(key: ApiKey) -> dict[str, Any]:
+def key_fields(key: ApiKey) -> dict[str, Any]:
+    """Return a key's fields for operators."""
     return {
         "key_id": key.id,
         "organization_id": key.organization_id,

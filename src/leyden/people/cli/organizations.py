@@ -1,4 +1,4 @@
-"""`leyden org`: the organizations of this installation."""
+"""`leyden orgs`: the organizations of this installation."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ _LONGEST = 10  # digits
 
 @click.group(cls=LazyGroup)
 def org() -> None:
-    """Create and list organizations, and set their quotas."""
+    """Create and list organizations, and set their quotas and credit."""
 
 
 @org.command()
@@ -30,7 +30,7 @@ def create(name: str, *, as_json: bool) -> None:
     """Create the organization NAME.
 
     \b
-    leyden org create "Harbour Light"
+    leyden orgs create "Harbour Light"
     """
     made = on_platform(
         lambda platform: accounts.create_organization(platform, name, actor=operator())
@@ -44,30 +44,30 @@ def list_(*, as_json: bool) -> None:
     """List all organizations.
 
     \b
-    leyden org list
+    leyden orgs list
     """
     found = on_platform(lambda platform: platform.database.reader.accounts.list_())
     print_list(
         "organizations",
         map(_shown, found),
         as_json=as_json,
-        empty='no organizations yet; create one: leyden org create "My team"',
+        empty='no organizations yet; create one: leyden orgs create "My team"',
         spare=("created",),
     )
 
 
-@org.command()
+@org.command("quotas")
 @click.argument("organization")
 @click.argument("changes", nargs=-1, metavar="[QUOTA=LIMIT]...")
 @as_json
-def quota(organization: str, changes: tuple[str, ...], *, as_json: bool) -> None:
+def quotas_(organization: str, changes: tuple[str, ...], *, as_json: bool) -> None:
     """Print or change ORGANIZATION's quotas.
 
     A lower limit deletes nothing that exists. QUOTA=default resets a limit.
 
     \b
-    leyden org quota "Harbour Light"
-    leyden org quota "Harbour Light" nodes=100 unpaid_orders=default
+    leyden orgs quotas "Harbour Light"
+    leyden orgs quotas "Harbour Light" nodes=100 unpaid_orders=default
     """
     anew = dict(map(_change, changes))
 

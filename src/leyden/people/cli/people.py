@@ -1,4 +1,4 @@
-"""`leyden user`: dashboard users."""
+"""`leyden users` and `leyden operators`: who signs in to the dashboard."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,13 @@ import click
 from leyden.base.cli.database import on_platform
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import found, organization_option
-from leyden.base.cli.output import as_json, operator, print_list, print_one
+from leyden.base.cli.output import (
+    as_json,
+    operator,
+    print_done,
+    print_list,
+    print_one,
+)
 from leyden.base.cli.secrets import prompted
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Role
@@ -42,7 +48,7 @@ def user() -> None:
 @as_json
 def create(
     email: str,
-    organization: str,
+    organization: str | None,
     role: str,
     password_file: Path | None,
     *,
@@ -53,7 +59,7 @@ def create(
     To add an existing user to another organization: `leyden team invite`.
 
     \b
-    leyden user create ada@example.org --organization "Harbour Light" --role admin
+    leyden users create ada@example.org --organization Harbour --role admin
     """
     password = _password(password_file)
 
@@ -84,7 +90,7 @@ def list_(*, as_json: bool) -> None:
     """List all users who can sign in.
 
     \b
-    leyden user list
+    leyden users list
     """
     people = on_platform(lambda platform: platform.database.reader.accounts.people())
     print_list(
@@ -94,12 +100,12 @@ def list_(*, as_json: bool) -> None:
             for each in people
         ),
         as_json=as_json,
-        empty="no users yet; see: leyden user create --help",
+        empty="no users yet; see: leyden users create --help",
         spare=("created",),
     )
 
 
-@user.command()
+@user.command("reset-password")
 @click.argument("email")
 @_password_option
 @click.option(
@@ -107,15 +113,20 @@ def list_(*, as_json: bool) -> None:
     is_flag=True,
     help="Keep the authenticator and the passkeys.",
 )
-def readmit(
-    email: str, password_file: Path | None, *, keep_authenticator: bool
+@as_json
+def reset_password(
+    email: str,
+    password_file: Path | None,
+    *,
+    keep_authenticator: bool,
+    as_json: bool,
 ) -> None:
     """Reset the password and authenticator of a user who lost one of them.
 
     The user gets the new password, and is signed out everywhere.
 
     \b
-    leyden user readmit ada@example.org
+    leyden users reset-password ada@example.org
     """
     password = _password(password_file)
     on_platform(
@@ -127,25 +138,7 @@ def readmit(
             actor=operator(),
         )
     )
-    print("may sign in again")
-
-
-@user.command("operator")
-@click.argument("email")
-@click.option("--end", is_flag=True, help="Revoke the operator role.")
-def operator_(email: str, *, end: bool) -> None:
-    """Allow a user to operate this installation from the dashboard.
-
-    \b
-    leyden user operator ada@example.org
-    leyden user operator ada@example.org --end
-    """
-    on_platform(
-        lambda platform: accounts.set_operator(
-            platform, email, operator=not end, actor=operator()
-        )
-    )
-    print("is no longer an operator" if end else "is an operator")
+    print_done({"email": email, "reset": True}, "may sign in again", as_json=as_json)
 
 
 @user.command()
@@ -155,7 +148,7 @@ def sessions(email: str, *, as_json: bool) -> None:
     """List a user's sessions, most recently used first.
 
     \b
-    leyden user sessions ada@example.org
+    leyden users sessions ada@example.org
     """
 
     async def step(platform: Platform) -> list[Session]:
@@ -182,14 +175,77 @@ def sessions(email: str, *, as_json: bool) -> None:
 
 @user.command("sign-out")
 @click.argument("email")
-def sign_out(email: str) -> None:
+@as_json
+def sign_out(email: str, *, as_json: bool) -> None:
     """Sign a user out everywhere; the password stays the same.
 
     \b
-    leyden user sign-out ada@example.org
+    leyden users sign-out ada@example.org
     """
     on_platform(lambda platform: accounts.sign_out(platform, email, actor=operator()))
-    print("signed out everywhere")
+    print_done(
+        {"email": email, "signed_out": True}, "signed out everywhere", as_json=as_json
+    )
+
+
+@click.group(cls=LazyGroup)
+def operators() -> None:
+    """List, add and remove users who operate this installation."""
+
+
+@operators.command("list")
+@as_json
+def list_operators(*, as_json: bool) -> None:
+    """List the users who operate this installation from the dashboard.
+
+    \b
+    leyden operators list
+    """
+    people = on_platform(lambda platform: platform.database.reader.people.operators())
+    print_list(
+        "operators",
+        ({"user_id": each.id, "email": each.email} for each in people),
+        as_json=as_json,
+        empty="no operators yet; see: leyden operators add --help",
+    )
+
+
+@operators.command()
+@click.argument("email")
+@as_json
+def add(email: str, *, as_json: bool) -> None:
+    """Allow a user to operate this installation from the dashboard.
+
+    \b
+    leyden operators add ada@example.org
+    """
+    _set_operator(email, operates=True)
+    print_done({"email": email, "operator": True}, "is an operator", as_json=as_json)
+
+
+@operators.command()
+@click.argument("email")
+@as_json
+def remove(email: str, *, as_json: bool) -> None:
+    """Revoke a user's operator role; the user and the password stay.
+
+    \b
+    leyden operators remove ada@example.org
+    """
+    _set_operator(email, operates=False)
+    print_done(
+        {"email": email, "operator": False},
+        "is no longer an operator",
+        as_json=as_json,
+    )
+
+
+def _set_operator(email: str, *, operates: bool) -> None:
+    on_platform(
+        lambda platform: accounts.set_operator(
+            platform, email, operator=operates, actor=operator()
+        )
+    )
 
 
 def _password(file: Path | None) -> str:

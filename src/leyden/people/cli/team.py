@@ -6,9 +6,16 @@ from urllib.parse import urlencode
 
 import click
 
+from leyden.base.cli.confirmation import confirm, yes_option
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import on_organization, organization_option
-from leyden.base.cli.output import as_json, operator, print_list, print_one
+from leyden.base.cli.output import (
+    as_json,
+    operator,
+    print_done,
+    print_list,
+    print_one,
+)
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Organization, Role
 from leyden.base.rules.times import to_iso
@@ -30,7 +37,7 @@ def team() -> None:
 @team.command("list")
 @organization_option
 @as_json
-def list_(organization: str, *, as_json: bool) -> None:
+def list_(organization: str | None, *, as_json: bool) -> None:
     """List an organization's members and invitations.
 
     \b
@@ -81,7 +88,7 @@ def list_(organization: str, *, as_json: bool) -> None:
     help=f"Role in the organization: {', '.join(Role)}.",
 )
 @as_json
-def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
+def invite(email: str, organization: str | None, role: str, *, as_json: bool) -> None:
     """Invite EMAIL, and print the invitation link, which is shown only once.
 
     \b
@@ -112,7 +119,8 @@ def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
 @team.command()
 @click.argument("email")
 @organization_option
-def withdraw(email: str, organization: str) -> None:
+@as_json
+def withdraw(email: str, organization: str | None, *, as_json: bool) -> None:
     """Revoke all invitations of EMAIL.
 
     \b
@@ -131,14 +139,15 @@ def withdraw(email: str, organization: str) -> None:
             )
 
     on_organization(organization, step)
-    print("withdrawn")
+    print_done({"email": email, "withdrawn": True}, "withdrawn", as_json=as_json)
 
 
 @team.command()
 @click.argument("email")
 @click.argument("role", metavar="ROLE", type=_ROLES)
 @organization_option
-def role(email: str, role: str, organization: str) -> None:
+@as_json
+def role(email: str, role: str, organization: str | None, *, as_json: bool) -> None:
     """Set the role of EMAIL: owner, admin, developer, billing, viewer.
 
     An organization always keeps at least one owner.
@@ -158,13 +167,17 @@ def role(email: str, role: str, organization: str) -> None:
             now=platform.clock(),
         ),
     )
-    print(f"{email} is {role} now")
+    print_done(
+        {"email": email, "role": role}, f"{email} is {role} now", as_json=as_json
+    )
 
 
 @team.command()
 @click.argument("email")
 @organization_option
-def remove(email: str, organization: str) -> None:
+@yes_option
+@as_json
+def remove(email: str, organization: str | None, *, yes: bool, as_json: bool) -> None:
     """Remove EMAIL from the organization at once.
 
     An organization always keeps at least one owner.
@@ -172,6 +185,7 @@ def remove(email: str, organization: str) -> None:
     \b
     leyden team remove bo@example.org --organization "Harbour Light"
     """
+    confirm(f"Remove {email} from {organization or 'the organization'}?", yes=yes)
     _on_member(
         organization,
         email,
@@ -179,11 +193,15 @@ def remove(email: str, organization: str) -> None:
             platform, of, user_id, actor=operator(), now=platform.clock()
         ),
     )
-    print(f"{email} is no longer a member")
+    print_done(
+        {"email": email, "removed": True},
+        f"{email} is no longer a member",
+        as_json=as_json,
+    )
 
 
 def _on_member(
-    organization: str,
+    organization: str | None,
     email: str,
     change: Callable[[Platform, str, str], Awaitable[None]],
 ) -> None:

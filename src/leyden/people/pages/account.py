@@ -14,6 +14,7 @@ from leyden.people.authenticators import NewAuthenticator
 
 _URL: Final = "/app/account"
 DONE: Final = {
+    "display": "Your display settings are saved.",
     "password": "Your password was changed. You are signed out everywhere else.",
     "link": "We sent you a link. Open it while you are signed in.",
     "email": "Your email address is confirmed.",
@@ -45,6 +46,17 @@ async def change_password(visit: Visit) -> Response:
         now=visit.now,
     )
     return await done(visit, change, "password")
+
+
+async def set_display(visit: Visit) -> Response:
+    """Change theme and time zone of the dashboard."""
+    change = profile.set_display(
+        visit.platform,
+        visit.user,
+        theme=visit.form.text("theme"),
+        time_zone=visit.form.text("time_zone"),
+    )
+    return await done(visit, change, "display")
 
 
 async def end_others(visit: Visit) -> Response:
@@ -183,6 +195,8 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         done=DONE.get(visit.query.text("done"), ""),
         refused=wrong,
         passkeys=passkeys_,
+        themes=profile.THEMES,
+        time_zones=profile.time_zones(),
         known=" ".join(bytes_to_base64url(each.id) for each in passkeys_),
         challenge=bytes_to_base64url(challenge),
         rp=passkeys.RelyingParty(origin=visit.passkeys_at).name,

@@ -13,11 +13,11 @@ class FirstSteps(Struct, frozen=True, kw_only=True):
     has_wallet: bool = False
     has_channel: bool = False
     has_key: bool = False
-    has_event: bool = False  # an event was sent to a webhook, or is pending
+    has_endpoint: bool = False  # the organization's, or a node's that gets events
 
 
 class FirstStepsOfAll:
-    """Reads nodes, orders, keys and events together."""
+    """Reads nodes, orders, keys and webhook endpoints together."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -25,12 +25,12 @@ class FirstStepsOfAll:
     async def find(self, organization_id: str) -> FirstSteps:
         """Return an organization's progress."""
         for row in await self._run(sql.find, organization_id=organization_id):
-            node_id, has_wallet, has_channel, has_key, has_event = row
+            node_id, has_wallet, has_channel, has_key, has_endpoint = row
             return FirstSteps(
                 node_id=node_id or "",
                 has_wallet=bool(has_wallet),
                 has_channel=bool(has_channel),
                 has_key=bool(has_key),
-                has_event=bool(has_event),
+                has_endpoint=bool(has_endpoint),
             )
         return FirstSteps()

@@ -14,6 +14,9 @@ SELECT
         WHERE organization_id = :organization_id
     ),
     EXISTS (
+        SELECT 1 FROM subscription
+        WHERE organization_id = :organization_id AND format <> 'email'
+    ) OR EXISTS (
         SELECT 1 FROM subscription_delivery
         JOIN node ON node.id = subscription_delivery.subscription_id
         WHERE node.organization_id = :organization_id

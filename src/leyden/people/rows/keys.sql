@@ -29,10 +29,11 @@ ORDER BY created;
 
 -- name: expiring
 -- Valid keys that expire before then, had a longer lifetime than that, and were not
--- announced yet.
+-- announced yet. Operators' keys are in no organization's log.
 SELECT id, organization_id, name, hint, scopes, created, expires, last_used, revoked
 FROM api_key
 WHERE revoked IS NULL
+    AND organization_id <> 'installation'
     AND expires > :now
     AND expires <= :before
     AND created < expires - :notice

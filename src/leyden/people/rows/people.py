@@ -8,7 +8,7 @@ from leyden.base.rules.sign_in import UserMembership
 from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.people.rows.accounts import person_of
-from leyden.values import Struct
+from leyden.values import Struct, replace
 
 sql = SqlFile(__file__)
 
@@ -30,9 +30,14 @@ class People:
     async def get(self, user_id: str) -> Person:
         """Return the person, or raise NotFound."""
         rows = await self._run(sql.get, id=user_id)
-        if not rows:
-            raise NotFound
-        return person_of(rows[0])
+        for *person, theme, time_zone in rows:
+            found = person_of(tuple(person))
+            return replace(found, theme=theme, time_zone=time_zone)
+        raise NotFound
+
+    async def set_display(self, user_id: str, *, theme: str, time_zone: str) -> None:
+        """Store how a person wants to see the dashboard."""
+        await self._run(sql.set_display, id=user_id, theme=theme, time_zone=time_zone)
 
     async def lock(self, user_id: str) -> None:
         """Lock the person's sign-in data until the transaction ends."""
@@ -100,3 +105,7 @@ class People:
     async def unmake_operator(self, user_id: str) -> None:
         """Revoke the person's operator status; no-op if not an operator."""
         await self._run(sql.unmake_operator, user_id=user_id)
+
+    async def operators(self) -> list[Person]:
+        """Return the operators, in the order of becoming one."""
+        return [person_of(row) for row in await self._run(sql.operators)]

@@ -1,8 +1,13 @@
 -- People: sign-in data, memberships, and operators.
 
 -- name: get
-SELECT id, email, created
+SELECT id, email, created, theme, time_zone
 FROM person
+WHERE id = :id;
+
+-- name: set_display
+UPDATE person
+SET theme = :theme, time_zone = :time_zone
 WHERE id = :id;
 
 -- name: lock
@@ -61,3 +66,9 @@ ON CONFLICT DO NOTHING;
 -- name: unmake_operator
 DELETE FROM operator
 WHERE user_id = :user_id;
+
+-- name: operators
+SELECT person.id, person.email, person.created
+FROM operator
+JOIN person ON person.id = operator.user_id
+ORDER BY operator.created, person.id;

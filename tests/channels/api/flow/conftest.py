@@ -206,6 +206,6 @@ async def refused(api: Api, caller: Caller, path: str, body: bytes) -> str:
     assert caller.api is api
     answer = await caller.call("POST", path, body)
     assert answer.status == 400, (body, answer.body)
-    assert set(answer.json()) == {"message"}
+    assert {"message", "code", "doc_url"} <= set(answer.json())
     message: str = answer.json()["message"]
     return message

@@ -36,7 +36,66 @@ async def test_the_orders_come_newest_first_in_pages(
     ).json()
     assert second["orders"] == [made[2], made[1]]
     last = (await bob.get(f"/flow/orders?cursor={second['next_cursor']}")).json()
-    assert last == {"orders": [made[0]], "next_cursor": ""}
+    assert last == {"orders": [made[0]], "next_cursor": "", "has_more": False}
+    assert first["has_more"]
+    assert second["has_more"]
+
+
+async def test_an_order_has_an_address(alice: Caller, charlie: Caller) -> None:
+    order = await ordered(alice)
+    path = f"/flow/orders/{order['order_id']}"
+    assert (await alice.get(path)).json() == order
+    foreign = await charlie.get(path)
+    assert (foreign.status, foreign.body) == (404, b'{"message":"not found"}')
+
+
+async def test_orders_are_found_by_status_node_and_time(
+    alice: Caller, world: World
+) -> None:
+    made = []
+    for _ in range(3):
+        made.append(await ordered(alice))
+        world.later(minutes=1)
+    cancelled = made[1]["order_id"]
+    await alice.post("/flow/cancel", {"order_id": cancelled})
+    middle = made[1]["creation_date"]
+    for query, numbers in {
+        "status=cancelled": [1],
+        "status=waiting_payment": [2, 0],
+        "status=filled": [],
+        f"created_after={middle}": [2, 1],
+        f"created_before={middle}": [0],
+        f"created_after={middle}&status=waiting_payment": [2],
+        f"node_id={'0' * 36}N": [],
+        "status=waiting_payment&limit=1": [2],
+    }.items():
+        found = (await alice.get(f"/flow/orders?{query}")).json()
+        ids = [each["order_id"] for each in found["orders"]]
+        assert ids == [made[each]["order_id"] for each in numbers], query
+    assert found["has_more"]
+    rest = f"status=waiting_payment&cursor={found['next_cursor']}"
+    found = (await alice.get(f"/flow/orders?{rest}")).json()
+    assert [each["order_id"] for each in found["orders"]] == [made[0]["order_id"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("status=lost", "status"),
+        ("node_id=mine", "node_id"),
+        ("created_after=yesterday", "created_after"),
+        ("created_before=2026-03-01T12:00:00", "created_before"),
+        ("cursor=x", "cursor"),
+        ("colour=red", "colour"),
+    ],
+)
+async def test_an_unknown_filter_is_named(
+    alice: Caller, query: str, field: str
+) -> None:
+    answer = await alice.get(f"/flow/orders?{query}")
+    assert answer.status == 400
+    assert answer.json()["field"] == field
+    assert answer.json()["code"] == answer.headers["error-code"] == "invalid_request"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +143,7 @@ async def test_the_ledger_tells_where_the_money_went(
     assert (await charlie.get("/flow/ledger")).json() == {
         "entries": [],
         "next_cursor": 0,
+        "has_more": False,
     }
 
 
@@ -182,7 +242,7 @@ async def test_where_nothing_is_sold_it_says_so(alice: Caller) -> None:
     force_setattr(alice.api._platform, "channels", None)
     answer = await alice.post("/flow/quote", {"capacity": 100_000})
     assert answer.status == 503
-    assert answer.json() == {"message": "this platform sells no channels"}
+    assert answer.json()["message"] == "this platform sells no channels"
 
 
 async def test_an_order_is_told_as_it_stands(alice: Caller) -> None:

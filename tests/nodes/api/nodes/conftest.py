@@ -102,9 +102,13 @@ def path(nodes: str, node: dict[str, Any]) -> str:
 
 
 def refusal(answer: Answer) -> tuple[int, str]:
-    """Return the status and the message of a refusal, which has nothing else."""
+    """Return the status and the message of a refusal."""
     content = answer.json()
-    assert list(content) == ["message"]
+    if answer.status == 404:
+        assert list(content) == ["message"]
+    else:
+        assert set(content) - {"field"} == {"message", "code", "doc_url"}
+        assert content["code"] == answer.headers["error-code"]
     return answer.status, content["message"]
 
 

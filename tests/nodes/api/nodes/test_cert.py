@@ -63,7 +63,7 @@ async def test_one_from_elsewhere_is_looked_at_first(
     ):
         answer = await alice.post(f"{path}/tls", wrong)
         assert answer.status == 400
-        assert set(answer.json()) == {"message"}
+        assert {"message", "code", "doc_url"} <= set(answer.json())
         assert "PRIVATE KEY" not in answer.body.decode()
     assert (await alice.get(f"{path}/cert")).json() == before
     assert (await alice.get(path)).json()["status"] == "waiting_init"

@@ -61,7 +61,7 @@ async def test_a_version_can_be_chosen(alice: Caller, nodes: str) -> None:
 async def test_what_is_required_is_missed(alice: Caller, nodes: str, name: str) -> None:
     body = {key: value for key, value in NEW_NODE.items() if key != name}
     status, message = refusal(await alice.post(nodes, body))
-    assert (status, message) == (400, f"the field {name} is required")
+    assert (status, message) == (400, f"{name}: is required")
 
 
 @pytest.mark.parametrize("name", list(SETTINGS))

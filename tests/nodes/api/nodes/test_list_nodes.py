@@ -47,6 +47,27 @@ async def test_nodes_come_oldest_first(
     assert [each["node_name"] for each in found] == ["pier", "quay", "mole"]
 
 
+async def test_nodes_are_found_by_status_name_and_time(
+    alice: Caller, nodes: str, fleet_harness: FleetHarness
+) -> None:
+    for name in ("pier", "quay"):
+        await alice.post(nodes, {**NEW_NODE, "name": name})
+        await fleet_harness.later(minutes=1)
+    quay = (await alice.get(nodes)).json()["nodes"][1]
+    for query, names in {
+        "name=quay": ["quay"],
+        "name=Quay": [],
+        f"status={quay['status']}": ["pier", "quay"],
+        "status=failed": [],
+        f"created_after={quay['created']}": ["quay"],
+        f"created_before={quay['created']}": ["pier"],
+    }.items():
+        found = (await alice.get(f"{nodes}?{query}")).json()
+        assert [each["node_name"] for each in found["nodes"]] == names, query
+    answer = await alice.get(f"{nodes}?status=asleep")
+    assert (answer.status, answer.json()["field"]) == (400, "status")
+
+
 @pytest.mark.usefixtures("node")
 async def test_each_organization_sees_its_own(charlie: Caller) -> None:
     his = f"/organizations/{charlie.organization_id}/nodes"

@@ -3,11 +3,14 @@ from typing import Any
 
 import pytest
 
+from leyden.base.database.database import Database
 from leyden.base.rules.times import to_iso
 from leyden.errors import NodeAway
+from leyden.values import replace
 from tests.base.api.conftest import Caller
 from tests.nodes.api.nodes.conftest import ITEM_FIELDS, NEW_NODE, refusal
 from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.rules.test_node_settings import PEM
 
 
 async def status(alice: Caller, path: str) -> str:
@@ -209,6 +212,27 @@ async def test_an_address_that_may_not_be_called_is_refused_where_it_is_set(
     status, message = refusal(await alice.post(nodes, wish))
     assert (status, message.partition(":")[0]) == (400, field)
     assert len((await alice.get(nodes)).json()["nodes"]) == 1
+
+
+async def test_a_wallet_that_has_keys_keeps_them(
+    alice: Caller, path: str, node: dict[str, str], db: Database
+) -> None:
+    signer = {
+        "remotesigning": True,
+        "remotesigninghost": "signer.example:10009",
+        "remotesigningmacaroon": "0201036c6e6402" + "ab" * 40,
+        "remotesigningcert": PEM,
+    }
+    async with db.transaction() as tx:
+        before = await tx.nodes.lock(node["node_id"])
+        await tx.nodes.save(before, replace(before, has_wallet=True))
+    status_, message = refusal(await alice.post(f"{path}/settings", signer))
+    assert (status_, "create a new node" in message) == (409, True)
+    assert not (await alice.get(path)).json()["settings"]["remotesigning"]
+    async with db.transaction() as tx:
+        known = await tx.nodes.lock(node["node_id"])
+        await tx.nodes.save(known, replace(known, has_wallet=False))
+    assert (await alice.post(f"{path}/settings", signer)).status == 200
 
 
 async def test_settings_change_one_by_one_and_restart_where_they_must(

@@ -232,4 +232,4 @@ async def test_a_wrong_type_or_an_unknown_field_is_refused_by_name(
     status, message = refusal(
         await call(alice, operation, {**body, "colour": "red"}, **parameters)
     )
-    assert (status, message) == (400, "unknown field colour")
+    assert (status, message) == (400, "colour: is not a known field")

@@ -27,7 +27,7 @@ PAGE = f"""
 <p data-figure="alias" data-private></p><button id="lock">Lock</button>
 <button id="copy-peer"></button>
 <details id="peer-shown"><svg id="peer-code"></svg></details>
-<ul id="channels"></ul><p id="some"></p><p id="none"></p>
+<p id="none"></p>
 </section>
 </main>
 """

@@ -6,9 +6,11 @@
 """
 
 import json
+import os
 import shlex
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -17,6 +19,8 @@ from string import Template
 from typing import Final
 
 import click
+
+from leyden.base import settings
 
 _STORY: Final = (
     "leyden up --detach",
@@ -59,19 +63,21 @@ Line = tuple[float, str]  # seconds since the beginning, and what is printed the
 def record(folder: Path) -> None:
     """Record the first minutes of a platform, for the README.
 
-    Brings up a platform in LEYDEN_HOME, creates a node and buys a channel; writes
-    tour.cast, for asciinema's players, and tour.svg. `leyden down` ends the platform.
+    Brings up a platform in LEYDEN_HOME, which should be a new folder, creates a node
+    and buys a channel; writes tour.cast, for asciinema's players, and tour.svg.
+    `leyden down` ends the platform.
 
     \b
-    LEYDEN_HOME=$(mktemp -d) leyden dev record docs/pictures
+    leyden dev record docs/pictures
     """
-    lines = list(paced(played(_STORY)))
+    home = settings.load(os.environ).home_path
+    lines = list(paced(played(_STORY, home)))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tour.cast").write_text(cast(lines))
     (folder / "tour.svg").write_text(drawn(lines))
 
 
-def played(commands: Iterable[str]) -> Iterator[Line]:
+def played(commands: Iterable[str], home: Path) -> Iterator[Line]:
     """Run the commands, and return each line that is typed or printed."""
     begun = time.monotonic()
     for command in commands:
@@ -82,7 +88,8 @@ def played(commands: Iterable[str]) -> Iterator[Line]:
         ) as process:
             for line in process.stdout or ():
                 print(line, end="", file=sys.stderr)
-                yield time.monotonic() - begun, line.rstrip()
+                shown = line.replace(str(home), ".leyden")  # where most people have it
+                yield time.monotonic() - begun, shown.rstrip()
         if process.returncode:
             raise click.ClickException(f"{command}: exits with {process.returncode}")
         yield time.monotonic() - begun, ""
@@ -94,8 +101,8 @@ def paced(lines: Iterable[Line]) -> Iterator[Line]:
     for at, text in lines:
         now += min(at - before, _LONGEST_PAUSE_S)
         before = at
-        for start in range(0, max(len(text), 1), _COLUMNS):
-            yield now, text[start : start + _COLUMNS]
+        for line in textwrap.wrap(text, _COLUMNS) or [""]:
+            yield now, line
 
 
 def cast(lines: Iterable[Line]) -> str:

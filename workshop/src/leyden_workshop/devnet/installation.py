@@ -27,6 +27,7 @@ from leyden.nodes.wiring.programs import lnds
 from leyden_workshop.compiler.estimates import in_words
 from leyden_workshop.devnet import access, auction, cluster, first_run, network, opening
 from leyden_workshop.devnet.builds import Builds
+from leyden_workshop.devnet.controls import PrivateChainControls
 from leyden_workshop.devnet.dev_json import write_down
 from leyden_workshop.devnet.welcome import message
 from leyden_workshop.devnet.wiring import ports, wired
@@ -83,11 +84,13 @@ async def run(
         ports=ports(given),
         chain=_CHAIN,
         cluster=pods,
+        block_s=given.devnet_block_s,
     )
     given = wired(given, chain.access)
     migrate(given)
     binary = lnds(cache, own=own, progress=progress)
-    async with running(given, binary=binary) as platform:
+    controls = PrivateChainControls(given.home_path)
+    async with running(given, binary=binary, private_chain=controls) as platform:
         accounts = await first_run.ensure_accounts(platform)
         write_down(given, chain.access)
         say(f"the API is up at {given.api_url} ({time.monotonic() - began:.1f} s)")

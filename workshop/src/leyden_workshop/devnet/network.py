@@ -8,12 +8,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from leyden.base import processes
 from leyden.base.processes.daemons import Daemon, claim
 from leyden.errors import LeydenError
-from leyden_workshop.devnet import access, actions, treasury
+from leyden_workshop.devnet import access, actions, auctioneer, treasury
 from leyden_workshop.devnet.btcd import Btcd
 from leyden_workshop.devnet.chain import connected
 from leyden_workshop.devnet.following import wait_until_synced
@@ -54,11 +55,13 @@ class PrivateNetwork:
         cluster: access.ClusterAccess | None = None,
         treasury_sats: int = 1_000_000_000,
         fresh_s: float = FRESH_S,
+        block_s: float = 0.0,
         last_wait_s: float = LAST_WAIT_S,
     ) -> None:
         self._home = home
         self._treasury_sats = treasury_sats
         self._fresh_s = fresh_s
+        self._block_s = block_s
         folder = access.folder(home)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._key = MiningKey.load_or_create(folder / "mining.key")
@@ -111,6 +114,8 @@ class PrivateNetwork:
                 group.create_task(keeper.keep())
             group.create_task(self._keep_journal())
             group.create_task(self._keep_fresh())
+            if self._block_s:
+                group.create_task(self._keep_confirming())
             group.create_task(keep_logs_small(self._keepers))
 
     async def stop(self) -> None:
@@ -163,6 +168,34 @@ class PrivateNetwork:
                 log.info("no block is mined", extra={"reason": str(error)})
                 wait = _AGAIN_S
             await asyncio.sleep(wait)
+
+    async def _keep_confirming(self) -> None:
+        """Mine a block now and then while a transaction waits for one, and six in all.
+
+        Not while the auction makes a batch: a trader that sees the block before it
+        hears the batch's end stops.
+        """
+        left = _DEEP_ENOUGH  # something may have waited since before the start
+        while True:
+            await asyncio.sleep(self._block_s)
+            try:
+                async with connected(self.access.btcd) as chain:
+                    if await chain.call("getrawmempool"):
+                        left = _DEEP_ENOUGH
+                    if not left or await self._makes_batch():
+                        continue
+                    left -= 1
+                    await chain.mine(1)
+                    await self._journal.catch_up(chain)
+            except (LeydenError, OSError) as error:
+                log.info("no block is mined", extra={"reason": str(error)})
+
+    async def _makes_batch(self) -> bool:
+        if self.access.auctioneer is None:
+            return False
+        with suppress(LeydenError):  # it starts later, and may be down
+            return bool((await auctioneer.status(self.access.auctioneer))["running"])
+        return False
 
 
 async def stop(home: Path, *, besides: Collection[str] = ()) -> bool:

@@ -7,6 +7,7 @@ poold beside it.
 from pathlib import Path
 from typing import Any
 
+from leyden.client.payments import failure
 from leyden.errors import Away, Conflict, Refused, SetupError
 from leyden_workshop.devnet import access, auctioneer, trader, wallet
 
@@ -39,7 +40,8 @@ async def pay(home: Path, invoice: str) -> dict[str, Any]:
     async with wallet.opened(network.lnds["customer"]) as customer:
         paid = await customer.pay(invoice)
     if paid["status"] != "SUCCEEDED":
-        raise Conflict(f"the payment failed: {paid.get('failure_reason')}")
+        why = failure(paid.get("failure_reason", ""))
+        raise Conflict(f"the payment failed: {why}")
     return {"paid_sats": int(paid["value_sat"]), "fee_sats": int(paid["fee_sat"])}
 
 

@@ -1,6 +1,12 @@
 // What every page may use. Nothing here is needed to use a page: it makes it quicker.
 import "./times.js";
 
+// Guides know nobody: the theme that was chosen in the dashboard is kept for them.
+const { dataset } = document.documentElement;
+if (dataset.theme) localStorage.setItem("leyden-theme", dataset.theme);
+else if ("theme" in dataset) localStorage.removeItem("leyden-theme");
+else dataset.theme = localStorage.getItem("leyden-theme") ?? "";
+
 // A part that says where its changes are told is fetched anew whenever it changes.
 let streams = new Map();
 
@@ -187,12 +193,16 @@ function refold() {
 document.addEventListener("DOMContentLoaded", refold);
 document.addEventListener("htmx:afterSettle", refold);
 
-// An error begins with its field, as the API names it: mark that field, and go there.
+// An error begins with its field, as the API names it: mark that field, call it as its
+// label does, and go there.
 function point() {
   const error = document.querySelector("main > .note.bad[role=alert]");
-  const name = error?.textContent.match(/^([a-z_]+)(\[\d+\])?: /)?.[1];
+  const [prefix, name, item] = error?.textContent.match(/^([a-z_]+)(?:\[(\d+)\])?: /) ?? [];
   const field = name && document.querySelector(`main form [name="${name}"]:not([type=hidden])`);
   if (!field) return;
+  const label = field.labels?.[0]?.textContent.trim() || name;
+  const line = item && field.matches("textarea") ? `, line ${Number(item) + 1}` : "";
+  error.textContent = `${label}${line}: ${error.textContent.slice(prefix.length)}`;
   error.id ||= "refused";
   field.setAttribute("aria-invalid", "true");
   field.setAttribute("aria-describedby", `${error.id} ${field.getAttribute("aria-describedby") ?? ""}`.trim());

@@ -156,7 +156,8 @@ document.getElementById("forget")?.addEventListener("click", () => {
   document.getElementById("key-status").textContent = "The key was removed from this page.";
 });
 
-// A request that changes something is confirmed first.
+// A request that changes something is confirmed first. These have a body, and change nothing.
+const READING = ["/flow/quote", "/flow/status"];
 const dialog = document.getElementById("confirm");
 
 function confirmed(request) {
@@ -204,7 +205,8 @@ document.addEventListener("submit", async (event) => {
   }
   const { method } = form.dataset;
   const [path, parts] = read(form);
-  if (method !== "GET" && !(await confirmed(`${method} ${path}`))) return;
+  const changes = method !== "GET" && !READING.includes(path);
+  if (changes && !(await confirmed(`${method} ${path}`))) return;
   status.textContent = "Sending…";
   result.hidden = true;
   const began = performance.now();

@@ -1,11 +1,12 @@
-// Times are in UTC without scripts; here each is shown in the reader's time zone, with UTC
-// on hover. To the minute, as the page had it, so that a table's width stays.
-const two = (number) => String(number).padStart(2, "0");
-
-function local(at) {
-  const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-");
-  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}`;
-}
+// Times are in UTC without scripts; here each is shown in the zone that the reader chose,
+// or else the browser's, with UTC on hover. To the minute, as the page had it, so that a
+// table's width stays.
+const chosen = document.documentElement.dataset.timeZone || undefined;
+const local = new Intl.DateTimeFormat("sv-SE", {
+  dateStyle: "short",
+  timeStyle: "short",
+  timeZone: chosen,
+});
 
 function enhance() {
   for (const part of document.querySelectorAll("time[datetime]:not([data-utc])")) {
@@ -13,7 +14,10 @@ function enhance() {
     if (Number.isNaN(at.getTime())) continue;
     part.dataset.utc = part.textContent;
     part.title = `${at.toISOString().slice(0, 19).replace("T", " ")} UTC`;
-    part.textContent = local(at);
+    part.textContent = local.format(at);
+  }
+  for (const part of document.querySelectorAll("[data-zone-name]")) {
+    part.textContent = chosen ?? local.resolvedOptions().timeZone;
   }
 }
 

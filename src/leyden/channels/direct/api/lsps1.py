@@ -15,8 +15,9 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from leyden.base.http import problems
 from leyden.base.http.limits import RateLimit
-from leyden.base.http.operations import INTERNAL
+from leyden.base.http.problems import INTERNAL
 from leyden.base.http.reading import (
     ClientLeft,
     Receive,
@@ -60,13 +61,13 @@ class Lsps1OverHttp:
             return
         except LeydenError as error:
             status, said = _refusal(error)
+            headers = problems.headers(NotFound() if status == 404 else error)  # noqa: PLR2004
             if isinstance(error, MethodNotAllowed):
                 headers.append((b"allow", _allowed(scope["path"])))
-            if error.retry_after_s is not None:
-                headers.append((b"retry-after", b"%d" % error.retry_after_s))
         except Exception:
             log.exception("an LSPS1 request failed")
             status, said = 500, {"error": INTERNAL, "message": INTERNAL}
+            headers = problems.headers(LeydenError())
         count("lsps1", status)
         await answer(scope, send, status, headers, _encode(said))
 

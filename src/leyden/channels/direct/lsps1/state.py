@@ -38,7 +38,7 @@ async def read(channels: ChannelServices, rules: Lsps1Settings) -> Lsps1State:
     try:
         organization_id = await find_organization(reader, rules.organization)
     except SellerAway as error:
-        missing.append(f"{error}; see `leyden org list`")
+        missing.append(f"{error}; see `leyden orgs list`")
     missing += _missing_of(wallet)
     if denied := await _denied(channels, wallet):
         missing.append(denied)

@@ -69,6 +69,7 @@ async def ledger(request: Request, query: LedgerQuery) -> LedgerAnswer | Sheet:
     return LedgerAnswer(
         entries=[_entry(each) for each in shown],
         next_cursor=shown[-1].number if len(found) > limit else 0,
+        has_more=len(found) > limit,
     )
 
 

@@ -1,4 +1,4 @@
-"""`leyden coupon`: coupons that can be redeemed once for credit."""
+"""`leyden coupons`: coupons that can be redeemed once for credit."""
 
 from datetime import timedelta
 
@@ -53,7 +53,7 @@ def create(
     """Create coupons; anyone with a coupon's code can redeem it.
 
     \b
-    leyden coupon create --amount 21000 --count 3 --note "spring fair"
+    leyden coupons create --amount 21000 --count 3 --note "spring fair"
     """
 
     async def issue(platform: Platform) -> list[Coupon]:
@@ -92,7 +92,7 @@ def list_(limit: int, *, as_json: bool) -> None:
     """List all coupons, used and unused, with their notes.
 
     \b
-    leyden coupon list
+    leyden coupons list
     """
 
     async def read(platform: Platform) -> list[Coupon]:
@@ -114,6 +114,6 @@ def list_(limit: int, *, as_json: bool) -> None:
             for each in on_platform(read)
         ),
         as_json=as_json,
-        empty="no coupons yet; see: leyden coupon create --help",
+        empty="no coupons yet; see: leyden coupons create --help",
         spare=("claimed_by", "organization_id", "created", "expires", "claimed"),
     )

@@ -3,7 +3,7 @@
 import csv
 import io
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from starlette.responses import Response
 
@@ -12,9 +12,10 @@ from leyden.base.pages.visits import Visit, redirect
 from leyden.base.rules.sign_in import Right
 from leyden.base.rules.spreadsheets import escape_formula
 from leyden.base.rules.times import to_iso
+from leyden.base.rules.units import Sats
 from leyden.channels.money import credit
 from leyden.channels.money.rules.coupons import Coupon
-from leyden.channels.rules.customer_ledger import OUTSIDE, CustomerEntry, EntryKind
+from leyden.channels.rules.customer_ledger import CustomerEntry, EntryKind
 from leyden.errors import NotFound, Refused
 
 _AT_A_TIME = 50
@@ -39,12 +40,14 @@ _KINDS: Mapping[EntryKind, str] = {
     EntryKind.REVERSED: "Payment reversed",
     EntryKind.REFUND: "Refund",
 }
-_ACCOUNTS: Mapping[str, str] = {
-    "credit": "Credit",
-    "held": "Reserved",
-    "owed": "Account debt",
-    "receivable": "Reversed payments",
-    OUTSIDE: "–",  # noqa: RUF001  a dash, not a hyphen
+# What moves between one's own accounts is neither income nor expense.
+_MOVES: Mapping[tuple[str, str], str] = {
+    ("credit", "held"): "reserved",
+    ("held", "credit"): "available again",
+    ("owed", "held"): "reserved, on account",
+    ("held", "owed"): "debt reduced",
+    ("credit", "owed"): "debt reduced",
+    ("credit", "receivable"): "reversed payment settled",
 }
 
 
@@ -92,13 +95,17 @@ async def sheet(visit: Visit) -> Response:
 
 async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
     database, organization_id = visit.platform.database, visit.organization_id
+    before = visit.query.number("before", 0) or None
+    balance = await credit.balance(database, organization_id)
     found = await credit.history(
-        database,
-        organization_id,
-        before=visit.query.number("before", 0) or None,
-        limit=_AT_A_TIME + 1,
+        database, organization_id, before=before, limit=_AT_A_TIME + 1
     )
     entries = found[:_AT_A_TIME]
+    after = balance.credit
+    if before is not None:
+        after = Sats(
+            after - await visit.rows.ledger.credit_change_since(organization_id, before)
+        )
     # A coupon is as good as money: only who spends sees its code.
     coupons = (
         await credit.coupons(database, organization_id)
@@ -107,17 +114,30 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
     )
     return visit.render(
         "credit/show.html",
-        balance=await credit.balance(database, organization_id),
+        balance=balance,
         coupons=_some(coupons),
         has_more_coupons=len(coupons) > _COUPONS,
         entries=entries,
+        credit_after=dict(_credit_after(entries, after)),
         kinds=_KINDS,
-        accounts=_ACCOUNTS,
+        moves=_MOVES,
         older=entries[-1].number if len(found) > _AT_A_TIME else 0,
         once=str(uuid.uuid4()),
         done=_DONE if visit.query.text("done") else "",
         refused=wrong,
     )
+
+
+def _credit_after(
+    entries: Sequence[CustomerEntry], after: Sats
+) -> Iterator[tuple[int, Sats]]:
+    """Yield the credit that there was after each entry, from the newest back."""
+    for each in entries:
+        yield each.number, after
+        if each.target == "credit":
+            after = Sats(after - each.sats)
+        elif each.source == "credit":
+            after = Sats(after + each.sats)
 
 
 def _some(coupons: list[Coupon]) -> list[Coupon]:

@@ -48,6 +48,11 @@ class Coupons:
         rows = await self._run(sql.list, organization_id=organization_id)
         return [coupon_of(row) for row in rows]
 
+    async def get_many(self, coupon_ids: Sequence[str]) -> list[Coupon]:
+        """Return the existing coupons among these, ordered by id."""
+        rows = await self._run(sql.get_many, ids=tuple(coupon_ids))
+        return [coupon_of(row) for row in rows]
+
     async def all_(self, *, after: str = "", limit: int = 500) -> list[Coupon]:
         """Return coupons of all organizations, ordered by id."""
         return [

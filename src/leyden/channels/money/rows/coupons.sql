@@ -26,6 +26,12 @@ WHERE organization_id = :organization_id
     OR claimed_by = :organization_id
 ORDER BY created, id;
 
+-- name: get_many
+SELECT *
+FROM coupon
+WHERE id IN (:ids)
+ORDER BY id;
+
 -- name: all
 SELECT *
 FROM coupon

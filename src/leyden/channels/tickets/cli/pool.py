@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from leyden.base import settings
+from leyden.base.cli.confirmation import confirm, yes_option
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.output import as_json, operator, print_one
 from leyden.base.opening import opened
@@ -139,13 +140,14 @@ def status(*, as_json: bool) -> None:
 @click.option(
     "--reason", required=True, help="Recorded in the audit log with your name."
 )
+@yes_option
 @as_json
-def abandon(order_id: str, reason: str, *, as_json: bool) -> None:
+def abandon(order_id: str, reason: str, *, yes: bool, as_json: bool) -> None:
     """Abandon an order whose ticket poold lost; the payment becomes credit.
 
-    `leyden orders` lists such orders. First make sure that the order can't get a
-    channel any more: its bid must not be in the auction. The command refuses a ticket
-    that poold still knows.
+    `leyden orders list --needs-attention` lists such orders. First make sure that the
+    order can't get a channel any more: its bid must not be in the auction. The command
+    refuses a ticket that poold still knows.
 
     \b
     leyden pool abandon ORDER --reason "pool.db was lost on the 3rd"
@@ -160,6 +162,7 @@ def abandon(order_id: str, reason: str, *, as_json: bool) -> None:
             platform.channels, order_id, reason=reason, actor=operator()
         )
 
+    confirm(f"Abandon the order {order_id}? You can't undo this.", yes=yes)
     order = on_channels(abandoned)
     print_one(
         {

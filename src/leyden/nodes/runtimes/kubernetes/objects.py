@@ -295,7 +295,7 @@ def _refuse_another_volume(node: Node, claim: VolumeClaim, known: Start) -> None
             f"node {node.id}: its claim has the volume {volume}, but the node was last "
             f"started with {known.copy}. An lnd that starts with old data loses money: "
             "only if you are sure that the volume's data is the newest, run "
-            f"`leyden home accept {node.id}`",
+            f"`leyden data-dir accept-copy {node.id}`",
             reason=(
                 "The node has a different volume. The operator must confirm that it is "
                 "the newest."

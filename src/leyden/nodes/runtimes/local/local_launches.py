@@ -61,7 +61,7 @@ class LocalLaunches:
             gone = "wallet" if self._layout.folder(node).is_dir() else "folder"
             raise CannotStart(
                 f"node {node.id} has a wallet, and {wallet} is missing; bring its "
-                "folder back, or see `leyden home adopt --start-empty`",
+                "folder back, or see `leyden data-dir adopt --start-empty`",
                 reason=f"The node's {gone} is not on its machine. The operator must "
                 "restore it.",
             )

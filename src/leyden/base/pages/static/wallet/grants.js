@@ -54,6 +54,12 @@ export function permissions(preset, chosen = []) {
   return found;
 }
 
+/** Name the preset that has exactly these permissions, if one has. */
+export function presetOf(granted) {
+  const written = (list) => list.map(({ entity, action }) => `${entity}:${action}`).sort().join();
+  return Object.keys(PRESETS).find((name) => written(PRESETS[name]) === written(granted));
+}
+
 /** Make lnd's caveats of an address and a time; both may be missing. */
 export function caveats({ address, until, now }) {
   const made = [];

@@ -1,6 +1,6 @@
 /**
  * A shared worker that keeps what an opened vault left: for each node and session a
- * macaroon that may look, and only for a while. Its memory is all there is: nothing is
+ * macaroon that can't spend, and only for a while. Its memory is all there is: nothing is
  * stored, and it ends with the last page of the dashboard, or seconds after.
  *
  *   {find: place}                 answered by {place, macaroon}, or by {place}

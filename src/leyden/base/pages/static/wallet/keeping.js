@@ -16,7 +16,9 @@ export function keeper() {
   }
 }
 
-export function setOpen(isOpen) {
-  if (isOpen) sessionStorage.setItem(FLAG, "open");
+export const isOpen = () => sessionStorage.getItem(FLAG) !== null;
+
+export function setOpen(open) {
+  if (open) sessionStorage.setItem(FLAG, "open");
   else sessionStorage.removeItem(FLAG);
 }

@@ -121,10 +121,20 @@ export class Lnd {
     await this.call("POST", "/v1/macaroon/checkpermissions", body, admin);
   }
 
-  /** What the node knows of itself, its coins and its channels, as [{state, channel}]. */
+  /** What the node knows of itself, its coins and its channels; see `channels`. */
   async overview(macaroon) {
-    const [info, coins, { channels }, pending] = await Promise.all(
-      ["/v1/getinfo", "/v1/balance/blockchain", PEERS_NAMED, "/v1/channels/pending"]
+    const [info, coins, channels] = await Promise.all([
+      this.call("GET", "/v1/getinfo", undefined, macaroon),
+      this.call("GET", "/v1/balance/blockchain", undefined, macaroon),
+      this.channels(macaroon),
+    ]);
+    return { info, coins, channels };
+  }
+
+  /** All channels, as [{state, channel, pending}]: pending is what lnd says of its end. */
+  async channels(macaroon) {
+    const [{ channels }, lists] = await Promise.all(
+      [PEERS_NAMED, "/v1/channels/pending"]
         .map((path) => this.call("GET", path, undefined, macaroon)),
     );
     const open = channels.map((channel) => ({
@@ -132,9 +142,9 @@ export class Lnd {
       channel,
     }));
     const others = Object.entries(PENDING).flatMap(([list, state]) =>
-      (pending[list] ?? []).map(({ channel }) => ({ state, channel })),
+      (lists[list] ?? []).map((pending) => ({ state, channel: pending.channel, pending })),
     );
-    return { info, coins, channels: [...open, ...others] };
+    return [...open, ...others];
   }
 
   async wallet(path, body, macaroon) {
@@ -142,9 +152,45 @@ export class Lnd {
   }
 
   async call(method, path, body, macaroon, patience = PATIENCE_MS) {
-    let answer, content;
+    const signal = AbortSignal.timeout(patience);
+    let content;
+    const answer = await this.answer(method, path, body, macaroon, signal);
     try {
-      answer = await fetch(this.url + path, {
+      content = await answer.json();
+    } catch (error) {
+      throw broken(error);
+    }
+    if (!answer.ok) throw refusal(content);
+    return content;
+  }
+
+  /** Give what lnd says one after the other, as with a payment that is on its way. */
+  async *stream(method, path, body, macaroon, signal) {
+    const answer = await this.answer(method, path, body, macaroon, signal);
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        const lines = (rest + (value ?? "")).split("\n");
+        rest = done ? "" : lines.pop();
+        for (const line of lines.filter(Boolean)) {
+          const told = JSON.parse(line);
+          if (told.result === undefined) throw refusal(told);
+          yield told.result;
+        }
+        if (done) return;
+      }
+    } catch (error) {
+      throw error instanceof Trouble ? error : broken(error);
+    } finally {
+      reader.cancel().catch(() => {});
+    }
+  }
+
+  async answer(method, path, body, macaroon, signal) {
+    try {
+      return await fetch(this.url + path, {
         method,
         headers: {
           ...(body && { "content-type": "application/json" }),
@@ -155,17 +201,11 @@ export class Lnd {
         cache: "no-store",
         redirect: "error",
         referrerPolicy: "no-referrer",
-        signal: AbortSignal.timeout(patience),
+        signal,
       });
-      content = await answer.json();
     } catch (error) {
-      if (error instanceof SyntaxError) {
-        throw new Trouble("refused", "The server at the node's address is not lnd.");
-      }
-      throw new Trouble("unreachable", "Your browser could not reach the node.");
+      throw broken(error);
     }
-    if (!answer.ok) throw refusal(content?.message ?? "");
-    return content;
   }
 }
 
@@ -173,8 +213,18 @@ const base64Of = (text) => toBase64(utf8(text));
 
 const macaroonOf = (made) => toHex(fromBase64(made.admin_macaroon));
 
-function refusal(said) {
+function broken(error) {
+  if (error instanceof SyntaxError) {
+    return new Trouble("refused", "The server at the node's address is not lnd.");
+  }
+  return new Trouble("unreachable", "Your browser could not reach the node.");
+}
+
+/** Put lnd's refusal in words; `said` are its own, for pages that know better. */
+function refusal(content) {
+  const said = content?.error?.message ?? content?.message ?? "";
   const [, kind, meaning] = MEANINGS.find(([words]) => words.test(said)) ?? [];
   // lnd's other words are about the request, never a copy of it.
-  return new Trouble(kind ?? "refused", meaning ?? `The node rejected this: ${said}`);
+  const trouble = new Trouble(kind ?? "refused", meaning ?? `The node rejected this: ${said}`);
+  return Object.assign(trouble, { said });
 }

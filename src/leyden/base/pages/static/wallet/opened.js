@@ -1,10 +1,10 @@
 /**
- * What an opened vault leaves in this browser: a macaroon that may look and do nothing
- * else, in memory, for the pages of this session. The password and the macaroon that it
- * was made of are gone as soon as it is made.
+ * What an opened vault leaves in this browser: a macaroon that may look and be paid, and
+ * can't spend, in memory, for the pages of this session. The password and the macaroon
+ * that it was made of are gone as soon as it is made.
  */
 
-import { keeper, setOpen } from "./keeping.js";
+import { isOpen, keeper, setOpen } from "./keeping.js";
 import { describe, narrowed } from "./macaroon.js";
 import { Trouble } from "./trouble.js";
 import * as vault from "./vault.js";
@@ -12,20 +12,27 @@ import * as vault from "./vault.js";
 const HOURS = 12; // then it opens nothing, wherever it is
 export const KEPT_MS = 15 * 60_000; // since somebody last looked
 const PATIENCE_MS = 1_000;
-const LOOKS = ["info", "offchain", "onchain", "peers"].map((entity) => ({
+const LONG_MS = 10_000; // where this tab has opened a vault, on a machine that is busy
+const LOOKS = ["info", "offchain", "onchain", "peers", "invoices"].map((entity) => ({
   entity,
   action: "read",
 }));
+const RECEIVES = ["/lnrpc.Lightning/AddInvoice", "/lnrpc.Lightning/NewAddress"].map(
+  (action) => ({ entity: "uri", action }),
+);
 const READ_ONLY = /read-?only/i;
 
-const bakes = ({ permissions }) =>
+export const bakes = ({ permissions }) =>
   permissions.some(({ entity, action }) => entity === "macaroon" && action === "generate");
-const onlyReads = ({ permissions }) => permissions.every(({ action }) => action === "read");
+const spendsNothing = ({ permissions }) => permissions.every(
+  ({ entity, action }) =>
+    action === "read" || RECEIVES.some((each) => each.entity === entity && each.action === action),
+);
 
 // One takes half a second to open: names say which to try first, and nothing more.
-const rank = (backup) => (READ_ONLY.test(backup.name) ? 0 : vault.isAdmin(backup) ? 1 : 2);
+const rank = (backup) => (vault.isAdmin(backup) ? 0 : READ_ONLY.test(backup.name) ? 1 : 2);
 
-/** Find the macaroon of the vault to look with: one that only reads, or that may bake one. */
+/** Find the macaroon of the vault to look with: one that may bake one, or spends nothing. */
 export async function ofVault({ node, platform }, password) {
   const kept = (await platform.backups()).filter(({ kind }) => kind === "macaroon");
   if (!kept.length) {
@@ -36,7 +43,7 @@ export async function ofVault({ node, platform }, password) {
     try {
       const found = await vault.open(node, backup, password);
       const described = describe(found);
-      if (bakes(described) || onlyReads(described)) return found;
+      if (bakes(described) || spendsNothing(described)) return found;
       opened ??= found;
     } catch (error) {
       if (!(error instanceof Trouble)) throw error; // a Trouble: under another password, say
@@ -47,11 +54,13 @@ export async function ofVault({ node, platform }, password) {
   return opened; // which `looking` refuses
 }
 
-/** Make of a macaroon one that may look, until the day is over. */
+/** Make of a macaroon one that may look and be paid, until the day is over. */
 export async function looking(lnd, macaroon, now) {
   // Of root key 0, so that nothing is left at the node that somebody has to revoke.
-  const found = bakes(describe(macaroon)) ? await lnd.bake(macaroon, LOOKS, "0") : macaroon;
-  if (!onlyReads(describe(found))) {
+  const found = bakes(describe(macaroon))
+    ? await lnd.bake(macaroon, [...LOOKS, ...RECEIVES], "0")
+    : macaroon;
+  if (!spendsNothing(describe(found))) {
     throw new Trouble(
       "form",
       "This macaroon can do more than read. Use the admin macaroon, or a read-only one.",
@@ -89,7 +98,8 @@ export class Opened {
       };
       this.port.addEventListener("message", answered);
       this.port.postMessage({ find: this.place });
-      setTimeout(resolve, PATIENCE_MS); // a worker that could not be started
+      // For a worker that could not be started.
+      setTimeout(resolve, isOpen() ? LONG_MS : PATIENCE_MS);
     });
   }
 

@@ -1,6 +1,6 @@
 /** Connect an app: bake its macaroon, try it, and hand it over; or revoke one. */
 
-import { caveats, CHOICES, nextRootKey, permissions } from "../grants.js";
+import { caveats, CHOICES, nextRootKey, permissions, presetOf } from "../grants.js";
 import { describe, narrowed, parse } from "../macaroon.js";
 import { toHex } from "../bytes.js";
 import { hand, hide } from "../handing.js";
@@ -18,11 +18,15 @@ import {
   show,
   wipe,
 } from "../page.js";
+import { fillIn, plural, when } from "../shown.js";
 import { Trouble } from "../trouble.js";
 import * as vault from "../vault.js";
 
 const looked = new Map();
+const tiles = [...document.querySelectorAll("[data-app]")];
+const APPS = tiles.map(({ dataset }) => dataset.app).filter(Boolean);
 let admin, password, kept;
+let app = ""; // the one that was chosen
 
 onSubmit($("enter"), async () => {
   progress("Opening the vault…");
@@ -60,24 +64,23 @@ async function adminOfVault() {
   return vault.open(node, found, password);
 }
 
-/** Show all root keys, with what the vault knows of their macaroons. */
+/** Show all applications: the node's root keys, with what the vault knows of each. */
 async function list() {
   progress("Asking the node for its macaroons…");
   const ids = await lnd.rootKeyIds(admin);
-  const known = await namesByRootKey();
+  const known = await byRootKey();
   $("macaroons").replaceChildren(...ids.map((id) => row(id, known.get(id))));
   return ids;
 }
 
-async function namesByRootKey() {
-  const names = new Map();
+async function byRootKey() {
+  const found = new Map();
   for (const backup of kept.filter(({ kind }) => kind === "macaroon")) {
     const known = await described(backup);
     if (known === undefined) continue;
-    const words = [backup.name, ...known.caveats].join(", ");
-    names.set(known.rootKeyId, [...(names.get(known.rootKeyId) ?? []), { backup, words }]);
+    found.set(known.rootKeyId, [...(found.get(known.rootKeyId) ?? []), { backup, ...known }]);
   }
-  return names;
+  return found;
 }
 
 /** Say what a macaroon of the vault is; opening one takes half a second, so once. */
@@ -95,23 +98,41 @@ async function described(backup) {
 }
 
 function row(id, known = []) {
-  const made = $("root-key").content.cloneNode(true);
-  const names = known.map(({ words }) => words);
-  made.querySelector("[data-id]").textContent = id;
-  made.querySelector("[data-names]").textContent = names.join("; ") || "not in the vault";
+  const each = (read) => [...new Set(known.map(read))].join("; ");
+  const names = each(({ backup }) => backup.name) || "Not in the vault";
+  const made = fillIn($("root-key").content.cloneNode(true), {
+    id,
+    names,
+    may: each(({ permissions: granted }) => nameOf(granted)) || "Unknown",
+    expires: each(({ caveats: bounds }) => expiryOf(bounds)) || "Unknown",
+  });
   const button = made.querySelector("button");
-  for (const { backup } of known) button.before(handing(backup), " ");
+  for (const { backup } of known) button.before(handing(backup));
   if (id === "0") {
     button.remove(); // the admin macaroon's own, which lnd does not give up
     return made;
   }
-  button.setAttribute("aria-label", `Revoke ${id}`);
+  button.setAttribute("aria-label", `Revoke ${known.length ? names : `root key ${id}`}`);
   button.addEventListener("click", () => {
-    $("revoke").dataset.id = id;
-    $("revoke-what").textContent = names.length ? `${id} (${names.join("; ")})` : id;
+    Object.assign($("revoke").dataset, { id, names });
+    $("revoke-what").textContent = known.length ? names : `root key ${id}`;
     $("sure").showModal();
   });
   return made;
+}
+
+/** Name permissions by their preset, or count them. */
+function nameOf(granted) {
+  const preset = presetOf(granted);
+  const option = [...$("preset").options].find(({ value }) => value === preset);
+  return option ? option.textContent.split(":")[0] : plural(granted.length, "permission");
+}
+
+function expiryOf(bounds) {
+  const [bound] = bounds.filter((each) => each.startsWith("time-before "));
+  const until = bound ? when(Date.parse(bound.split(" ")[1]) / 1000) : "Never";
+  const others = bounds.filter((each) => each !== bound);
+  return [until, ...others].join(", ");
 }
 
 /** Make a button that hands over what is in the vault already, to another phone say. */
@@ -122,20 +143,21 @@ function handing(backup) {
   button.setAttribute("aria-label", `Show ${backup.name}`);
   button.addEventListener("click", () => attempt(async () => {
     progress("Opening the vault…");
-    const app = [...$("app").options].find(({ value }) => value === backup.name.split(" ")[0]);
     const { name } = backup;
+    const [first] = name.split(" ");
     const title = `Macaroon “${name}”`;
-    hand(await vault.open(node, backup, password), { app: app?.value ?? "", name, title });
+    const of = APPS.includes(first) ? first : "";
+    hand(await vault.open(node, backup, password), { app: of, name, title });
   }));
   return button;
 }
 
 onClick("revoke", async () => {
   $("sure").close();
-  const { id } = $("revoke").dataset;
+  const { id, names } = $("revoke").dataset;
   await lnd.revoke(admin, id);
   await list();
-  say(`Revoked: the macaroons of root key ${id} no longer work.`);
+  say(`Revoked: ${names} (root key ${id}) no longer works.`);
 });
 
 $("keep-it").addEventListener("click", () => $("sure").close());
@@ -168,7 +190,7 @@ onSubmit($("bake"), async () => {
     kept = await platform.backups();
   }
   await list();
-  hand(baked, { app: $("app").value, name, title: "Your new macaroon" });
+  hand(baked, { app, name, title: "Your new macaroon" });
 });
 
 /** Have lnd look at it as it came from here; what it refuses is revoked and not shown. */
@@ -188,27 +210,29 @@ function say(words) {
 }
 
 $("preset").addEventListener("change", offerChoices);
-$("app").addEventListener("change", () => {
-  const { value, selectedOptions: [{ dataset }] } = $("app");
-  $("because").textContent = dataset.because;
-  $("preset").value = dataset.preset;
-  if (!$("name").value || named($("name").value)) $("name").value = value && unused(value);
-  offerChoices();
-});
+for (const tile of tiles) {
+  tile.addEventListener("click", () => {
+    for (const each of tiles) each.setAttribute("aria-pressed", String(each === tile));
+    ({ app } = tile.dataset);
+    $("because").textContent = tile.dataset.because;
+    $("preset").value = tile.dataset.preset;
+    if (!$("name").value || suggested($("name").value)) $("name").value = app && unused(app);
+    offerChoices();
+  });
+}
 
 function offerChoices() {
   $("choices").hidden = $("preset").value !== "custom";
 }
 
 /** Tell whether a name is one that this page suggested. */
-const named = (name) =>
-  [...$("app").options].some(({ value }) => value && name.replace(/ \d+$/, "") === value);
+const suggested = (name) => APPS.includes(name.replace(/ \d+$/, ""));
 
 /** Suggest a name that the vault does not hold: zeus, zeus 2, zeus 3 ... */
-function unused(app) {
+function unused(slug) {
   const names = new Set(kept.map(({ name }) => name));
   for (let number = 1; ; number += 1) {
-    const name = number === 1 ? app : `${app} ${number}`;
+    const name = number === 1 ? slug : `${slug} ${number}`;
     if (!names.has(name)) return name;
   }
 }

@@ -1,0 +1,413 @@
+/**
+ * Send: what was pasted is decoded, checked and confirmed before anything is paid.
+ *
+ * No payment is made twice. lnd makes one for each payment hash, and is asked about it
+ * first; a transaction has a label of its own, by which it is found when an answer is lost.
+ */
+
+import { confirmed, forget } from "../acting.js";
+import { fromHex, random, toBase64, toBase64Url, toHex } from "../bytes.js";
+import { destination } from "../destination.js";
+import { ask, macaroon, whileOpen } from "../open_vault.js";
+import { $, lnd, onClick, onSubmit, progress, show } from "../page.js";
+import { peerName, plural, sats, span, typedSats, when } from "../shown.js";
+import { Trouble } from "../trouble.js";
+
+const CALLS = ["/routerrpc.Router/SendPaymentV2", "/lnrpc.Lightning/SendCoins"];
+const AGAIN_MS = 2_000;
+const TRACK_MS = 15_000; // for what lnd knows of a payment, which it says at once
+const GRACE_S = 15; // after a payment's timeout: then its answers have been lost
+const GONE_TRIES = 3; // so often lnd says that it knows nothing, before that is believed
+const GONE_COINS = 10; // the same of a transaction, which takes lnd some seconds
+const SEND_MS = 90_000; // for a transaction, which lnd makes and publishes
+const PARTS = 16; // lncli's own
+const NOTHING = "Nothing was sent.";
+const REASONS = {
+  FAILURE_REASON_TIMEOUT: "No attempt arrived in time.",
+  FAILURE_REASON_NO_ROUTE: "No route to the recipient was found that has enough capacity and keeps the fee limit. Raise the fee limit, or send less.",
+  FAILURE_REASON_ERROR: "The payment can't be made: lnd met an error that another attempt does not fix.",
+  FAILURE_REASON_INCORRECT_PAYMENT_DETAILS: "The recipient rejected it: the invoice was already paid, was cancelled, or has another amount.",
+  FAILURE_REASON_INSUFFICIENT_BALANCE: "Your channels can't send this amount with its fee.",
+  FAILURE_REASON_CANCELED: "It was cancelled.",
+};
+// lnd's own words about money, and what they mean; the first that matches.
+const MEANINGS = [
+  [/not for current active network/i, "This invoice is for another network than this node's."],
+  [/address is not for|not valid for this network|unknown address type|decode.*address|unknown format|unknown size|bech32|base58|checksum|invalid index|invalid character/i,
+    "This is not an invoice or address of this node's network, or a character of it is wrong."],
+  [/invoice expired/i, "This invoice has expired. Ask for a new one."],
+  [/insufficient funds|insufficient.*available|not enough/i, "The node has not enough confirmed coins for this amount and its fee."],
+  [/dust/i, "The amount is too small to be sent on-chain."],
+  [/reserved wallet balance/i, "lnd keeps some coins back so that it can close channels. Send less."],
+  [/self-payments not allowed/i, "This invoice is of this node itself."],
+];
+const NOT_KNOWN = /isn't initiated|not initiated|not found/i;
+let node; // {key, channels, coins}
+let planned; // what is reviewed: {invoice, hash, …} or {address, …}
+let following; // the payment that is watched
+
+const meaningOf = (error) => MEANINGS.find(([words]) => words.test(error.said ?? ""))?.[1];
+
+/** Say of a refusal what it means, and that nothing was sent. */
+function refused(error) {
+  if (error.kind === "unreachable" || error.said === undefined) return error;
+  return new Trouble("refused", `${meaningOf(error) ?? error.message} ${NOTHING}`);
+}
+
+onSubmit($("ask"), async () => {
+  const found = destination($("to").value);
+  progress("Asking the node…");
+  try {
+    planned = found.invoice ? await decoded(found) : await addressed(found);
+  } catch (error) {
+    throw refused(error);
+  }
+  if (planned) review();
+});
+
+/** Read an invoice as lnd does; one that was paid, or is on its way, is not for review. */
+async function decoded({ invoice, address, message = "" }) {
+  const read = await ask(`/v1/payreq/${invoice}`);
+  const hash = read.payment_hash;
+  const before = await tracked(hash);
+  if (before?.status === "SUCCEEDED") {
+    throw new Trouble("form", `This node has already paid this invoice: ${sats(Number(before.value_msat) / 1000)} and ${sats(Number(before.fee_msat) / 1000)} of fees, ${when(Number(before.creation_time_ns) / 1e9)}. ${NOTHING.replace(".", " again.")}`);
+  }
+  if (before && before.status !== "FAILED") {
+    watch(hash, before, 0);
+    return undefined;
+  }
+  if (read.destination === node.key) {
+    throw new Trouble("form", `This invoice is of this node itself. ${NOTHING}`);
+  }
+  const expires = Number(read.timestamp) + Number(read.expiry);
+  if (expires < Date.now() / 1000) {
+    throw new Trouble("form", `This invoice expired at ${when(expires)}. Ask for a new one. ${NOTHING}`);
+  }
+  const amount = Number(read.num_msat) / 1000;
+  if (amount > sendable()) {
+    throw new Trouble("form", `${sats(amount)} is more than this node can send over Lightning now: ${sats(sendable())}. ${NOTHING}`);
+  }
+  return {
+    invoice, hash, expires, amount, address,
+    about: read.description || message,
+    to: read.destination,
+    alias: await aliasOf(read.destination),
+  };
+}
+
+async function aliasOf(key) {
+  try {
+    return (await ask(`/v1/graph/node/${key}`)).node.alias;
+  } catch {
+    return ""; // not in the graph, as with most wallets
+  }
+}
+
+/** Have lnd look at an address. */
+async function addressed({ address, sats: amount, message = "" }) {
+  try {
+    await estimate(address, amount ?? 10_000);
+  } catch (error) {
+    if (!/insufficient/i.test(error.said ?? "")) throw error;
+  }
+  return { address, amount: amount ?? 0, about: message };
+}
+
+const estimate = (address, amount, blocks = 6) =>
+  ask(`/v1/transactions/fee?AddrToAmount[${address}]=${amount}&target_conf=${blocks}`);
+
+/** Add up what active channels can send: their peers' rules keep a reserve. */
+const sendable = () => node.channels
+  .filter(({ state }) => state === "active")
+  .reduce((all, { channel }) => all
+    + Math.max(0, Number(channel.local_balance) - Number(channel.local_chan_reserve_sat ?? 0)), 0);
+
+function review() {
+  const { invoice, address, amount, about, to, alias, expires } = planned;
+  $("review-to").textContent = invoice ? peerName(to, alias) : address;
+  $("review-to").title = to ?? address;
+  $("review-about").textContent = about || "none";
+  $("review-expires").textContent = expires ? when(expires) : "";
+  for (const part of document.querySelectorAll("[data-for]")) {
+    part.hidden = part.dataset.for !== (invoice ? "lightning" : "on-chain");
+  }
+  $("how").textContent = invoice ? "Over Lightning" : "On-chain";
+  $("on-chain-instead").hidden = !(invoice && address);
+  $("amount").value = amount ? amount.toLocaleString("en", { maximumFractionDigits: 3 }) : "";
+  $("amount").readOnly = Boolean(invoice && amount);
+  $("fee-limit").value = amount ? String(feeLimit(amount)) : "";
+  if (invoice) fillChannels();
+  else suggestRate();
+  show("review");
+}
+
+const feeLimit = (amount) => Math.max(10, Math.ceil(amount / 100));
+
+function fillChannels() {
+  const any = new Option("Any", "");
+  $("outgoing").replaceChildren(any, ...node.channels
+    .filter(({ state }) => state === "active")
+    .map(({ channel }) => new Option(
+      `${peerName(channel.remote_pubkey, channel.peer_alias)}: ${sats(channel.local_balance)}`,
+      channel.chan_id,
+    )));
+}
+
+async function suggestRate() {
+  const { address, amount } = planned;
+  try {
+    $("rate").value = (await estimate(address, amount || 10_000)).sat_per_vbyte;
+  } catch {
+    $("rate").value ||= "2"; // too few coins for an estimate, which is said on paying
+  }
+}
+
+onClick("on-chain-instead", async () => {
+  const { address, amount, about } = planned;
+  planned = { address, amount: Math.ceil(amount), about };
+  review();
+});
+
+onClick("back", async () => show("open"));
+for (const id of ["another", "another-try"]) {
+  onClick(id, async () => {
+    following = undefined;
+    $("to").value = "";
+    show("open");
+    $("to").focus();
+  });
+}
+
+onSubmit($("review"), async () => {
+  const isFixed = $("amount").readOnly;
+  const isAll = !planned.invoice && $("all").checked;
+  const amount = isFixed ? planned.amount : isAll ? node.coins : typedSats($("amount").value);
+  if (!amount) throw new Trouble("form", `Amount: must be a whole number of sats. ${NOTHING}`);
+  if (planned.invoice) await pay(amount);
+  else await sendCoins(amount, isAll);
+});
+
+async function pay(amount) {
+  const { invoice, hash, to, alias } = planned;
+  const limit = $("fee-limit").value.trim() === "" ? feeLimit(amount) : typedSats($("fee-limit").value);
+  const seconds = typedSats($("timeout").value);
+  if (limit === undefined) throw new Trouble("form", `Fee limit: must be a whole number of sats. ${NOTHING}`);
+  if (!(seconds >= 5 && seconds <= 3600)) throw new Trouble("form", `Timeout: must be 5 to 3,600 seconds. ${NOTHING}`);
+  if (amount > sendable()) {
+    throw new Trouble("form", `${sats(amount)} is more than this node can send over Lightning now: ${sats(sendable())}. ${NOTHING}`);
+  }
+  const lastHop = $("last-hop").value.trim();
+  if (lastHop && !/^0[23][0-9a-f]{64}$/i.test(lastHop)) {
+    throw new Trouble("form", `Last hop: must be a public key of 66 hex digits. ${NOTHING}`);
+  }
+  const may = await confirmed({
+    calls: CALLS,
+    title: `Pay ${sats(amount)}?`,
+    lines: [`To ${peerName(to, alias)}`, `The fee is at most ${sats(limit)}.`, "You can't undo this."],
+    button: `Pay ${sats(amount)}`,
+  });
+  if (may === undefined) return;
+  watch(hash, undefined, seconds, lnd.stream("POST", "/v2/router/send", {
+    payment_request: invoice,
+    ...(!$("amount").readOnly && { amt: String(amount) }),
+    fee_limit_sat: String(limit),
+    timeout_seconds: seconds,
+    max_parts: PARTS,
+    ...($("outgoing").value && { outgoing_chan_ids: [$("outgoing").value] }),
+    ...(lastHop && { last_hop_pubkey: toBase64(fromHex(lastHop)) }),
+  }, may, AbortSignal.timeout((seconds + GRACE_S) * 1000)));
+}
+
+/** Ask what is known of a payment; undefined if lnd has none with this hash. */
+async function tracked(hash) {
+  const ending = new AbortController();
+  try {
+    const path = `/v2/router/track/${toBase64Url(fromHex(hash))}=`;
+    const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(TRACK_MS)]);
+    for await (const payment of lnd.stream("GET", path, undefined, macaroon(), signal)) {
+      return payment;
+    }
+  } catch (error) {
+    if (!NOT_KNOWN.test(error.said ?? "")) throw error;
+  } finally {
+    ending.abort();
+  }
+  return undefined;
+}
+
+/** Show a payment until its end, however often its answers are lost. */
+async function watch(hash, known, seconds, answers) {
+  const mine = { began: Date.now(), seconds, attempts: 0 };
+  following = mine;
+  show("sending");
+  $("slow").hidden = true;
+  $("lost").hidden = true;
+  const ticking = setInterval(() => tick(mine), 1_000);
+  tick(mine);
+  let refusal;
+  try {
+    if (known && told(mine, known)) return;
+    if (answers) {
+      try {
+        for await (const payment of answers) if (told(mine, payment)) return;
+      } catch (error) {
+        refusal = error;
+      }
+    }
+    await follow(mine, hash, refusal);
+  } finally {
+    clearInterval(ticking);
+  }
+}
+
+/** Ask lnd what became of a payment; what it never heard of was not sent. */
+async function follow(mine, hash, refusal) {
+  for (let gone = 0; following === mine;) {
+    try {
+      const payment = await tracked(hash);
+      $("lost").hidden = true;
+      if (payment && told(mine, payment)) return;
+      gone = payment ? 0 : gone + 1;
+      // A refusal is lnd's word; a lost answer may have overtaken what was sent.
+      if (gone >= (refusal?.said === undefined ? GONE_TRIES : 1)) {
+        fail(refusal?.said === undefined ? "The node never got this payment." : refusal.message, refusal);
+        return;
+      }
+    } catch (error) {
+      if (following !== mine) return; // it was locked, which says what is open
+      if (error.kind !== "unreachable") {
+        fail(undefined, error);
+        return;
+      }
+      $("lost").hidden = false;
+    }
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
+
+function tick(mine) {
+  const elapsed = (Date.now() - mine.began) / 1000;
+  $("elapsed").textContent = `${plural(mine.attempts, "attempt")}, ${span(elapsed)}`;
+  if (mine.seconds !== undefined && elapsed > mine.seconds + 10) $("slow").hidden = false;
+}
+
+/** Show what lnd says of a payment; tell whether that was the last of it. */
+function told(mine, payment) {
+  if (following !== mine) return true;
+  mine.attempts = payment.htlcs?.length ?? 0;
+  if (payment.status === "SUCCEEDED") {
+    succeed(`Paid ${sats(Number(payment.value_msat) / 1000)}`, {
+      Fee: sats(Number(payment.fee_msat) / 1000),
+      "Payment hash": payment.payment_hash,
+      Preimage: payment.payment_preimage,
+    });
+    return true;
+  }
+  if (payment.status === "FAILED") {
+    fail(REASONS[payment.failure_reason] ?? payment.failure_reason);
+    return true;
+  }
+  return false;
+}
+
+function succeed(title, facts) {
+  following = undefined;
+  $("sent-title").textContent = title;
+  $("sent-facts").replaceChildren(...Object.entries(facts).flatMap(([name, text]) => {
+    const [term, fact, code] = ["dt", "dd", "code"].map((tag) => document.createElement(tag));
+    term.textContent = name;
+    code.textContent = text;
+    fact.append(code);
+    return [term, fact];
+  }));
+  show("sent");
+}
+
+function fail(words, error) {
+  following = undefined;
+  $("failed-reason").textContent = words === undefined
+    ? `What became of the payment is not known: ${error.message} See Payments before you pay again.`
+    : `${(error && meaningOf(error)) ?? words} ${NOTHING}`;
+  show("failed");
+}
+
+async function sendCoins(amount, isAll) {
+  const { address } = planned;
+  const rate = typedSats($("rate").value);
+  if (!rate) throw new Trouble("form", `Fee rate: must be a whole number of sat/vB. ${NOTHING}`);
+  if (!isAll && amount > node.coins) {
+    throw new Trouble("form", `${sats(amount)} is more than the node's confirmed coins: ${sats(node.coins)}. ${NOTHING}`);
+  }
+  const title = isAll ? "Send all coins?" : `Send ${sats(amount)}?`;
+  const may = await confirmed({
+    calls: CALLS,
+    title,
+    lines: [`To ${address}`, `${isAll ? "All confirmed coins, less the" : "Plus a"} network fee of ${rate} sat/vB.`, "You can't undo this."],
+    button: title.replace("?", ""),
+  });
+  if (may === undefined) return;
+  const label = `dashboard ${toHex(random(8))}`;
+  progress("Sending…");
+  let txid;
+  try {
+    ({ txid } = await lnd.call("POST", "/v1/transactions", {
+      addr: address,
+      ...(isAll ? { send_all: true } : { amount: String(amount) }),
+      sat_per_vbyte: String(rate),
+      label,
+    }, may, SEND_MS));
+  } catch (error) {
+    if (error.kind !== "unreachable") throw refused(error);
+    txid = await labelled(label);
+  }
+  succeed(isAll ? "Sent all coins" : `Sent ${sats(amount)}`, {
+    "Transaction ID": txid,
+    To: address,
+    "Fee rate": `${rate} sat/vB`,
+  });
+}
+
+/** Find out whether a transaction was made whose answer was lost. */
+async function labelled(label) {
+  for (let gone = 0; gone < GONE_COINS;) {
+    progress("The answer was lost. Asking the node whether it sent the coins…");
+    try {
+      const { transactions } = await ask("/v1/transactions");
+      const found = transactions.find((each) => each.label === label);
+      if (found) return found.tx_hash;
+      gone += 1;
+    } catch (error) {
+      if (error.kind !== "unreachable") {
+        throw new Trouble("refused", `Whether the coins were sent is not known: ${error.message} See Payments before you send again.`);
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+  throw new Trouble("refused", "Whether the coins were sent is not known: the node lists no such transaction yet. See Payments before you send again.");
+}
+
+window.addEventListener("beforeunload", (event) => {
+  if (following) event.preventDefault();
+});
+
+async function read(looks) {
+  const { info, coins, channels } = await lnd.overview(looks);
+  return { key: info.identity_pubkey, channels, coins: Number(coins.confirmed_balance) };
+}
+
+function draw(told) {
+  node = told;
+  $("can-send").textContent = sats(sendable());
+  $("coins").textContent = sats(told.coins);
+}
+
+/** Forget what may spend; say what a payment that was watched leaves open. */
+function clear() {
+  forget();
+  const wasPaying = following !== undefined;
+  following = undefined;
+  return wasPaying ? "What became of the payment is not known yet: see Payments before you pay again." : "";
+}
+
+await whileOpen({ read, draw, clear });

@@ -1,0 +1,1 @@
+"""The operator API: what operators' pages and commands do, for programs."""
