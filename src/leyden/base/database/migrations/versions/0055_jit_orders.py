@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0055_jit_orders"
-down_revision = "0049_one_webhook_system"
+down_revision = "0051_operator_keys"
 
 _STATUSES = (
     "'sold', 'holding', 'opening', 'opened', 'resuming', 'earned', 'unpaid', 'expired'"
