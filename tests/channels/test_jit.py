@@ -218,6 +218,34 @@ async def test_two_payments_at_once_never_share_a_coin(jit: JitHarness) -> None:
     assert len(set(coins)) == len(coins) == 2
 
 
+async def test_a_node_that_keeps_its_payment_gets_no_other_channel(
+    jit: JitHarness,
+) -> None:
+    jit.forwarding.answers = False
+    jit.rules = replace(jit.rules, most_unpaid=Sats(150_000))
+    jit.purse.online.add(OTHER)
+    async with jit.serving():
+        kept, second, others = [await jit.bought(each) for each in (PEER, PEER, OTHER)]
+        jit.forwarding.pay(kept, HASH, SIZE)
+        await jit.becomes(kept, JitStatus.RESUMING)
+        (paid,) = jit.forwarding.pay(second, OTHER_HASH, SIZE)
+        await jit.becomes(second, JitStatus.HOLDING)
+        jit.orders.now += timedelta(seconds=90)
+        await jit.resolved(paid)
+        assert paid.fate is Fate.FAILED
+        # After a while, it also counts as one of all that nobody takes.
+        jit.orders.now += timedelta(minutes=10)
+        (paid,) = jit.forwarding.pay(others, OTHER_HASH, SIZE)
+        await jit.resolved(paid)
+        assert paid.fate is Fate.UNKNOWN
+        assert len(jit.purse.channels) == 1
+        jit.forwarding.resolve(HASH, claims=True)
+        await jit.becomes(kept, JitStatus.EARNED)
+        jit.forwarding.answers = True
+        jit.forwarding.pay(others, OTHER_HASH, SIZE)
+        await jit.becomes(others, JitStatus.EARNED)
+
+
 # Restarts.
 
 

@@ -37,8 +37,8 @@ class World(Protocol):
         """What is to be tried."""
         ...
 
-    async def pay(self, payment_hash: str) -> None:
-        """Begin to pay to the unknown channel id."""
+    async def pay(self, payment_hash: str, *, sent: int = AMOUNT) -> None:
+        """Begin to pay to the unknown channel id, and ask to forward AMOUNT."""
 
     async def fate(self, payment_hash: str) -> str:
         """Return what the payer is told in the end."""
@@ -54,8 +54,8 @@ class FakeWorld:
     )
     paid: dict[str, Paid] = field(default_factory=dict)
 
-    async def pay(self, payment_hash: str) -> None:
-        (self.paid[payment_hash],) = self.forwarding.pay(UNKNOWN, payment_hash, AMOUNT)
+    async def pay(self, payment_hash: str, *, sent: int = AMOUNT) -> None:
+        (self.paid[payment_hash],) = self.forwarding.pay(UNKNOWN, payment_hash, sent)
 
     async def fate(self, payment_hash: str) -> str:
         paid = self.paid[payment_hash]
@@ -74,7 +74,7 @@ class RealWorld:
         self.forwarding = LndForwarding(reached)
         self._paying: dict[str, asyncio.Task[dict[str, Any]]] = {}
 
-    async def pay(self, payment_hash: str) -> None:
+    async def pay(self, payment_hash: str, *, sent: int = AMOUNT) -> None:
         channels = await self._payer.call("GET", "/v1/channels?active_only=true")
         channel = max(channels["channels"], key=lambda c: int(c["local_balance"]))
         info = await self._payer.call("GET", "/v1/getinfo")
@@ -90,7 +90,7 @@ class RealWorld:
         ]
         route = {
             "total_time_lock": expiry + 100,
-            "total_amt_msat": str(AMOUNT),
+            "total_amt_msat": str(sent),
             "hops": hops,
         }
         raw = base64.b64encode(bytes.fromhex(payment_hash)).decode()
@@ -161,6 +161,18 @@ async def test_a_payer_is_told_what_the_answer_says(
         htlc = await asked(connection)
         await connection.answer(HtlcAnswer(htlc.circuit, fails=fails))
         assert await world.fate(payment_hash) == told
+
+
+async def test_what_arrived_counts_not_what_the_payer_asks_to_forward(
+    world: World,
+) -> None:
+    payment_hash = secrets.token_hex(32)
+    async with world.forwarding.intercept() as connection:
+        await world.pay(payment_hash, sent=AMOUNT - 100_000)
+        htlc = await asked(connection)
+        assert htlc.amount_msat == AMOUNT - 100_000
+        await connection.answer(HtlcAnswer(htlc.circuit, fails=True))
+        assert await world.fate(payment_hash) == "TEMPORARY_CHANNEL_FAILURE"
 
 
 async def test_there_is_one_interceptor(world: World) -> None:

@@ -123,12 +123,18 @@ class LndInterception:
 
 
 def _held(asked: dict[str, Any]) -> HeldHtlc:
+    """Read a question.
+
+    A payer may ask to forward more than was sent, so that what we take is missing:
+    lnd only looks at its own fee once the amount is changed. What arrived counts.
+    """
     circuit = asked["incoming_circuit_key"]
+    amounts = asked["outgoing_amount_msat"], asked["incoming_amount_msat"]
     return HeldHtlc(
         circuit=CircuitKey(str(circuit["chan_id"]), str(circuit.get("htlc_id", "0"))),
         scid=int(asked["outgoing_requested_chan_id"]),
         payment_hash=base64.b64decode(asked["payment_hash"]).hex(),
-        amount_msat=int(asked["outgoing_amount_msat"]),
+        amount_msat=min(map(int, amounts)),
     )
 
 

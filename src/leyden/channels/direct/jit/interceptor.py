@@ -55,6 +55,8 @@ _LATER_S: Final = 1.0  # more parts arrive, or the node connects
 _UNCONNECTED_S: Final = 1.0
 _FRESH_S: Final = 0.5
 _HOUR: Final = timedelta(hours=1)
+# A payment that a node has for so long counts as one that it did not take.
+_KEPT: Final = timedelta(minutes=10)
 
 
 class _Arrived(Struct, frozen=True):
@@ -170,12 +172,15 @@ class Interceptor:
             await self._answer(connection, scid, self._all(scid), fails=False)
             return _AT_ONCE
         stored = {each.circuit: each for each in await self._orders.parts(order.id)}
-        for circuit in self._all(scid) & set(stored):
+        looked_at = self._all(scid)
+        for circuit in looked_at & set(stored):
             await self._send(connection, scid, jit.answer_for(stored[circuit]))
         if not self._all(scid):
             return _AT_ONCE
         height = (await self._fresh_wallet()).height
         self._settle_in(scid, height)
+        if not set(self._held[scid]) <= looked_at:
+            return _AT_ONCE  # what arrived meanwhile may be stored
         online = await self._purse.seller.features(order.peer) is not None
         now = self._channels.clock()
         for payment in self._payments(scid):
@@ -215,6 +220,8 @@ class Interceptor:
                 await self._steps.hold(order, payment)
             case Step.OPEN:
                 async with self._turn:  # so that no coin is chosen twice
+                    if await self._orders.under_way_to(order.peer):
+                        return False  # it may never pay for that channel
                     await self._reserve(order, payment, connection)
             case Step.FIND:
                 return await self._open(order, connection)
@@ -255,8 +262,7 @@ class Interceptor:
         opened = await self._orders.opened_since(now - _HOUR)
         if opened + order.capacity > rules.most_per_hour:
             return "the limit per hour is reached"
-        unpaid = (await self._orders.sums()).get(JitStatus.UNPAID)
-        if unpaid is not None and unpaid.capacity > rules.most_unpaid:
+        if await self._orders.nobody_took(before=now - _KEPT) > rules.most_unpaid:
             return "too many channels were opened for payments that nobody took"
         if await self._orders.unpaid_by(order.peer):
             return "the node has a channel whose payment it did not take"

@@ -88,6 +88,14 @@ class JitOrders:
         """Count the channels to a peer that nobody paid for."""
         return int((await self._run(sql.unpaid_by, peer=peer))[0][0])
 
+    async def under_way_to(self, peer: str) -> int:
+        """Count the channels to a peer whose payment is under way."""
+        return int((await self._run(sql.under_way_to, peer=peer))[0][0])
+
+    async def nobody_took(self, *, before: datetime) -> Sats:
+        """Return the capacity of channels whose payment was not taken before then."""
+        return Sats(int((await self._run(sql.nobody_took, before=to_us(before)))[0][0]))
+
     async def sums(self) -> Mapping[JitStatus, JitSum]:
         """Add up all orders by status."""
         return {

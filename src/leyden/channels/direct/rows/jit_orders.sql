@@ -86,6 +86,18 @@ FROM jit_order
 WHERE peer = :peer
     AND status = 'unpaid';
 
+-- name: under_way_to
+SELECT count(*)
+FROM jit_order
+WHERE peer = :peer
+    AND status IN ('opening', 'opened', 'resuming');
+
+-- name: nobody_took
+SELECT coalesce(sum(capacity), 0)
+FROM jit_order
+WHERE status = 'unpaid'
+    OR (status = 'resuming' AND resumed_at <= :before);
+
 -- name: sums
 SELECT
     status,

@@ -193,7 +193,7 @@ class HeldHtlc(Struct, frozen=True, kw_only=True):
     circuit: CircuitKey
     scid: int  # of the channel that it asks for
     payment_hash: str
-    amount_msat: int  # to forward
+    amount_msat: int  # to forward, of what arrived
 
 
 class JitPart(Struct, frozen=True, kw_only=True):
