@@ -145,9 +145,11 @@ async def test_a_node_that_refuses_the_payment_has_a_channel_and_pays_the_next_t
         order = await jit.becomes(scid, JitStatus.UNPAID)
         assert (probe.fate, order.earned_msat) == (Fate.REFUSED, 0)
         assert await balance(jit, ledger.CHAIN_FEES) == -COST
-        # Nobody sells it another one meanwhile.
+        # Nobody sells it another one for a week.
         refused = await jit.buy(await jit.offer())
         assert refused["error"]["code"] == 1
+        jit.orders.now += timedelta(days=7)
+        assert "result" in await jit.buy(await jit.offer())
         jit.forwarding.claims = True
         jit.forwarding.pay(scid, HASH, SIZE)
         order = await jit.becomes(scid, JitStatus.EARNED)

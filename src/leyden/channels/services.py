@@ -58,7 +58,7 @@ class JitSettings(Struct, frozen=True, kw_only=True):
     lives: timedelta = timedelta(hours=2)  # of an offer, and so of an unpaid order
     orders_per_peer: int = 5  # unpaid ones
     most_per_hour: Sats = Sats(10_000_000)
-    most_unpaid: Sats = Sats(1_000_000)  # in channels whose payment nobody took
+    most_unpaid: Sats = Sats(5_000_000)  # whose payment nobody took, in a week
     messages_per_minute: int = 60  # of a peer
 
 

@@ -386,8 +386,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Maximum unpaid just-in-time orders per node."""
     jit_most_per_hour: Some = 10_000_000
     """Maximum total size of just-in-time channels per hour, in sat."""
-    jit_most_unpaid: Count = 1_000_000
-    """Size of just-in-time channels opened for nothing at which no more are, in sat."""
+    jit_most_unpaid: Count = 5_000_000
+    """Size of just-in-time channels opened for nothing in a week to stop at, in sat."""
     rate_bps: Count = 50
     """Premium of a usual lease, in hundredths of a percent."""
     service_fee_base: Count = 1000

@@ -262,9 +262,11 @@ class Interceptor:
         opened = await self._orders.opened_since(now - _HOUR)
         if opened + order.capacity > rules.most_per_hour:
             return "the limit per hour is reached"
-        if await self._orders.nobody_took(before=now - _KEPT) > rules.most_unpaid:
+        since = now - jit.UNPAID_COUNTS
+        not_taken = await self._orders.nobody_took(since=since, before=now - _KEPT)
+        if not_taken > rules.most_unpaid:
             return "too many channels were opened for payments that nobody took"
-        if await self._orders.unpaid_by(order.peer):
+        if await self._orders.unpaid_by(order.peer, since=since):
             return "the node has a channel whose payment it did not take"
         return ""
 

@@ -108,7 +108,7 @@ class JitOffers:
         ):
             raise lsps1.rejected("channels are sold out for now; try again later")
         async with transaction() as tx:
-            await self._check_limits(tx, peer)
+            await self._check_limits(tx, peer, now)
             while True:
                 order = JitOrder(
                     id=jit.scid_from(secrets.randbelow(_RANDOM)),
@@ -126,13 +126,13 @@ class JitOffers:
                 if await tx.jit_orders.add(order):
                     return order
 
-    async def _check_limits(self, tx: Stores, peer: str) -> None:
+    async def _check_limits(self, tx: Stores, peer: str, now: datetime) -> None:
         orders = tx.jit_orders
         if await orders.sold_to(peer) >= self._rules.orders_per_peer:
             raise lsps1.rejected(
                 "this node has too many unpaid orders; wait until they expire"
             )
-        if await orders.unpaid_by(peer):
+        if await orders.unpaid_by(peer, since=now - jit.UNPAID_COUNTS):
             raise lsps1.rejected(
                 "this node has a channel whose payment it did not take"
             )

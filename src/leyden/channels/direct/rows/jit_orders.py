@@ -84,17 +84,25 @@ class JitOrders:
         """Count a peer's orders that nobody has paid yet."""
         return int((await self._run(sql.sold_to, peer=peer))[0][0])
 
-    async def unpaid_by(self, peer: str) -> int:
-        """Count the channels to a peer that nobody paid for."""
-        return int((await self._run(sql.unpaid_by, peer=peer))[0][0])
+    async def unpaid_by(self, peer: str, *, since: datetime) -> int:
+        """Count the channels to a peer since then that nobody paid for."""
+        return int(
+            (await self._run(sql.unpaid_by, peer=peer, since=to_us(since)))[0][0]
+        )
 
     async def under_way_to(self, peer: str) -> int:
         """Count the channels to a peer whose payment is under way."""
         return int((await self._run(sql.under_way_to, peer=peer))[0][0])
 
-    async def nobody_took(self, *, before: datetime) -> Sats:
-        """Return the capacity of channels whose payment was not taken before then."""
-        return Sats(int((await self._run(sql.nobody_took, before=to_us(before)))[0][0]))
+    async def nobody_took(self, *, since: datetime, before: datetime) -> Sats:
+        """Return the capacity of channels for payments that nobody took.
+
+        Those held `since` then, and those that a node has since `before`.
+        """
+        rows = await self._run(
+            sql.nobody_took, since=to_us(since), before=to_us(before)
+        )
+        return Sats(int(rows[0][0]))
 
     async def sums(self) -> Mapping[JitStatus, JitSum]:
         """Add up all orders by status."""

@@ -84,7 +84,8 @@ WHERE peer = :peer
 SELECT count(*)
 FROM jit_order
 WHERE peer = :peer
-    AND status = 'unpaid';
+    AND status = 'unpaid'
+    AND held_at > :since;
 
 -- name: under_way_to
 SELECT count(*)
@@ -95,8 +96,8 @@ WHERE peer = :peer
 -- name: nobody_took
 SELECT coalesce(sum(capacity), 0)
 FROM jit_order
-WHERE status = 'unpaid'
-    OR (status = 'resuming' AND resumed_at <= :before);
+WHERE held_at > :since
+    AND (status = 'unpaid' OR (status = 'resuming' AND resumed_at <= :before));
 
 -- name: sums
 SELECT

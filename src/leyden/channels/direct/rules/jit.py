@@ -56,6 +56,9 @@ HOLD_BLOCKS: Final = 2
 # An HTLC that is neither pending nor in the history for so long was refused.
 SETTLES: Final = timedelta(seconds=10)
 
+# For so long, channels that were opened for nothing count.
+UNPAID_COUNTS: Final = timedelta(days=7)
+
 # Channel ids: in lnd's range of aliases, which begins at block 16,000,000. It counts
 # its own up from there.
 _FIRST_BLOCK: Final = 16_100_000
