@@ -6,8 +6,9 @@ On regtest: the treasury's lnd is the payer, the seller's is the purse.
 import asyncio
 import hashlib
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,26 @@ from leyden.base import processes
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.processes.daemons import claim
-from leyden.base.rules.times import utc_now
+from leyden.base.rules.times import Clock, utc_now
 from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
 from leyden.channels.direct.base import Purse
 from leyden.channels.direct.lnd import LndSeller
-from leyden.channels.direct.lnd_forwarding import LndForwarding
+from leyden.channels.direct.lnd_forwarding import LndForwarding, LndInterception
 from leyden.channels.direct.messages import LndMessages
-from leyden.channels.direct.rules.jit import JitOrder, JitStatus
+from leyden.channels.direct.rules import jit
+from leyden.channels.direct.rules.jit import (
+    HeldHtlc,
+    HtlcAnswer,
+    JitOrder,
+    JitStatus,
+)
 from leyden.channels.payments.treasury import Treasury
 from leyden.channels.rules import ledger
 from leyden.channels.services import JIT, ChannelServices, ChannelSettings, JitSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.channels.wiring.channels import SOURCES
+from leyden.nodes.lnd.connection import LndAccess
 from leyden.values import replace
 from leyden_workshop.devnet import purse, wallet
 from leyden_workshop.devnet.lnd import LndDaemon
@@ -64,11 +72,51 @@ async def coast(memory_path: Path) -> AsyncIterator[Coast]:
         yield coast
 
 
+class Mute(LndForwarding):
+    """Forwards nothing: whoever wants to ends there, as one who is killed does."""
+
+    def __init__(self, access: LndAccess, answering: asyncio.Event) -> None:
+        super().__init__(access)
+        self._answering = answering
+
+    @asynccontextmanager
+    async def intercept(self) -> AsyncIterator[LndInterception]:
+        """Connect, with answers that do not arrive."""
+        async with super().intercept() as connection:
+            yield MuteInterception(connection, self._answering)
+
+
+class MuteInterception(LndInterception):
+    """A connection over which nothing is forwarded."""
+
+    def __init__(self, one: LndInterception, answering: asyncio.Event) -> None:
+        self._one, self._answering = one, answering
+
+    def htlcs(self) -> AsyncGenerator[HeldHtlc, None]:
+        """Yield what lnd asks about."""
+        return self._one.htlcs()
+
+    async def answer(self, answer: HtlcAnswer) -> None:
+        """Wait forever, if the answer forwards a payment."""
+        if answer.out_msat is not None:
+            self._answering.set()
+            await asyncio.Event().wait()
+        await self._one.answer(answer)
+
+
 @asynccontextmanager
 async def selling(
-    coast: Coast, db: Database, sealer: Sealer
+    coast: Coast,
+    db: Database,
+    sealer: Sealer,
+    *,
+    clock: Clock = utc_now,
+    answering: asyncio.Event | None = None,
 ) -> AsyncIterator[ChannelServices]:
-    """Sell just-in-time channels, as the platform does."""
+    """Sell just-in-time channels, as the platform does.
+
+    With `answering`, it is set instead of an answer that forwards, and nothing follows.
+    """
     own = replace(owners_access(coast.seller), macaroon=purse.macaroon(coast.home))
     channels = ChannelServices(
         database=db,
@@ -79,9 +127,9 @@ async def selling(
         purse=Purse(
             seller=LndSeller(own),
             messages=LndMessages(own),
-            forwarding=LndForwarding(own),
+            forwarding=Mute(own, answering) if answering else LndForwarding(own),
         ),
-        clock=utc_now,
+        clock=clock,
         rules=ChannelSettings(jit=JitSettings()),
     )
     async with db.transaction() as tx:
@@ -227,6 +275,74 @@ async def test_a_payment_that_the_wallet_has_is_never_failed(
             after = await local_balance(coast)
             assert after - before >= order.fee_msat // 1_000
             assert await verify(sqlite_db) == []
+
+
+async def test_whatever_is_killed_the_payment_arrives_once(
+    coast: Coast, sqlite_db: Database, sealer: Sealer, tmp_path: Path
+) -> None:
+    async with ldk_node(coast, tmp_path / "one", source="lsps2") as ldk:
+        # The platform is killed once it stored that it forwards, before lnd knows.
+        answering = asyncio.Event()
+        async with selling(coast, sqlite_db, sealer, answering=answering):
+            paying = asyncio.create_task(pay(coast, await invoice(ldk)))
+            async with asyncio.timeout(60):
+                await answering.wait()
+            assert (await orders(sqlite_db))[-1].status is JitStatus.RESUMING
+        assert not paying.done()
+        async with selling(coast, sqlite_db, sealer):
+            assert (await paying)["status"] == "SUCCEEDED"
+            order = await newest_becomes(sqlite_db, JitStatus.EARNED)
+            assert order.earned_msat == order.fee_msat
+            await coast.mine(1)  # its change can be spent
+            # lnd is killed while it holds a payment.
+            request = await invoice(ldk)
+            assert await ldk.do("disconnect") == "true"
+            paying = asyncio.create_task(pay(coast, request))
+            await newest_becomes(sqlite_db, JitStatus.HOLDING)
+            await restart_purse(coast)
+            assert await ldk.do("connect") == "true"
+            assert (await paying)["status"] == "SUCCEEDED"
+            order = await newest_becomes(sqlite_db, JitStatus.EARNED)
+            assert order.earned_msat == order.fee_msat
+            assert await verify(sqlite_db) == []
+    async with wallet.opened(coast.seller) as lnd:
+        assert len(await lnd.channels()) == 1 + 2  # the payer's, and one for each order
+
+
+async def test_a_payment_that_no_wallet_takes_goes_back(
+    coast: Coast, sqlite_db: Database, sealer: Sealer, tmp_path: Path
+) -> None:
+    passed = timedelta(0)
+    async with (
+        selling(coast, sqlite_db, sealer, clock=lambda: utc_now() + passed),
+        ldk_node(coast, tmp_path / "one", source="lsps2") as ldk,
+    ):
+        # The wallet stays away.
+        request = await invoice(ldk)
+        assert await ldk.do("disconnect") == "true"
+        paying = asyncio.create_task(pay(coast, request, max_parts=1))
+        await newest_becomes(sqlite_db, JitStatus.HOLDING)
+        assert not paying.done()
+        passed = jit.HOLD
+        assert (await paying)["status"] == "FAILED"
+        order = await newest_becomes(sqlite_db, JitStatus.SOLD)
+        assert order.coins == ()
+        # It has the payment, and decides nothing until it must.
+        assert await ldk.do("connect") == "true"
+        before = await local_balance(coast)
+        request = await invoice(ldk, secrets.token_hex(32))
+        paying = asyncio.create_task(pay(coast, request, max_parts=1))
+        await ldk.happens("payment_claimable")
+        async with asyncio.timeout(120):
+            while not paying.done():
+                await coast.mine(1)
+        assert (await paying)["status"] == "FAILED"
+        order = await newest_becomes(sqlite_db, JitStatus.UNPAID)
+        assert order.earned_msat == 0
+        assert order.funding_fee is not None
+        # What is in the channel is ours, less what its commitment costs.
+        assert await local_balance(coast) >= before + order.capacity - 5_000
+        assert await verify(sqlite_db) == []
 
 
 async def restart_purse(coast: Coast) -> None:
