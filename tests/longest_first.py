@@ -36,6 +36,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     "treasury": (
         "tests/stories/test_rails.py",
         "tests/nodes/contracts/test_identity.py",
+        "tests/channels/contracts/test_forwarding.py",
         "tests/channels/contracts/test_messages.py",
         "tests/channels/contracts/test_payments.py",
         "tests/channels/contracts/test_seller.py",
@@ -68,6 +69,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
 }
 LONGEST = (  # `--durations=0` says what belongs here
     *TOGETHER["platform"],
+    "tests/stories/test_just_in_time.py",
     "tests/stories/test_readme.py",
     *TOGETHER["trading platform"],
     *TOGETHER["treasury"],

@@ -256,4 +256,4 @@ async def test_what_is_broken_is_ours_to_mend_and_not_to_show(
         "id": ZEUS_ID,
         "error": {"code": -32603, "message": "Internal error"},
     }
-    assert "an LSPS1 request failed" in logged.text
+    assert "an LSPS request failed" in logged.text

@@ -119,8 +119,20 @@ class Coast:
                         await asyncio.sleep(0.1)
 
 
+BITS = tuple((f"protocol.custom-{each}", LSPS) for each in ("init", "nodeann"))
+
+
 @pytest.fixture
 async def coast(memory_path: Path) -> AsyncIterator[Coast]:
+    async with coast_with(memory_path, BITS) as coast:
+        yield coast
+
+
+@asynccontextmanager
+async def coast_with(
+    memory_path: Path, options: tuple[tuple[str, str | int], ...]
+) -> AsyncIterator[Coast]:
+    """Start the chain, the treasury, and the seller's lnd with these options."""
     programs = built("btcd", "lnd")
     btcd, peer, grpc, rest, *own = free_ports(7)
     ports = DaemonPorts(
@@ -132,7 +144,6 @@ async def coast(memory_path: Path) -> AsyncIterator[Coast]:
     seller = access_for(folder, CHAIN, rest=own[0], grpc=own[1], peer=own[2])
     try:
         await network.start(lambda _: None)
-        bits = ("protocol.custom-init", "protocol.custom-nodeann")
         await SupervisingKeeper(
             LndDaemon(
                 name="seller",
@@ -141,7 +152,7 @@ async def coast(memory_path: Path) -> AsyncIterator[Coast]:
                 chain=CHAIN,
                 access=seller,
                 btcd=network.access.btcd,
-                options=tuple((each, LSPS) for each in bits),
+                options=options,
             )
         ).ensure()
         coast = Coast(home, network, seller)
@@ -200,7 +211,9 @@ async def selling(
 
 
 @asynccontextmanager
-async def ldk_node(coast: Coast, folder: Path) -> AsyncIterator[Ldk]:
+async def ldk_node(
+    coast: Coast, folder: Path, *, source: str = "lsps1"
+) -> AsyncIterator[Ldk]:
     """Run LDK Node, with the seller as its LSP."""
     program = await cargo.built(PINNED, "ldk-buyer")
     async with AsyncExitStack() as stack:
@@ -208,7 +221,7 @@ async def ldk_node(coast: Coast, folder: Path) -> AsyncIterator[Ldk]:
         async with wallet.opened(coast.seller) as seller:
             key = await seller.key()
         process = await asyncio.create_subprocess_exec(
-            *(program, str(folder), str(port), key, coast.seller.peer),
+            *(program, str(folder), str(port), key, coast.seller.peer, source),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env={"PATH": os.environ["PATH"], "HOME": str(folder)},

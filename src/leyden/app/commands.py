@@ -94,6 +94,10 @@ _OPERATOR = {
         "leyden.channels.direct.cli.lsps1",
         "Print the LSPS1 offer, unpaid LSPS1 orders, and problems.",
     ),
+    "jit": LazyCommand(
+        "leyden.channels.direct.cli.jit",
+        "Print the just-in-time offer, what was held and earned, and problems.",
+    ),
     "treasury": LazyCommand(
         "leyden.operators.cli.treasury",
         "Print the treasury and auction balances, and outstanding tickets.",

@@ -15,11 +15,13 @@ from leyden.base.tasks.work import Work
 from leyden.channels import expiry, payment_sweep
 from leyden.channels.books.treasury_check import TREASURY_CHECK, TreasuryComparison
 from leyden.channels.direct import opening, seller_watch
+from leyden.channels.direct.jit import serving
 from leyden.channels.direct.lsps1 import listening
 from leyden.channels.services import (
     CLOSING,
     DIRECT_CHANNELS,
     EXPIRY,
+    JIT,
     LSPS1,
     OPENING,
     PRUNING,
@@ -77,6 +79,7 @@ STANDING_OF_CHANNELS = (SWEEP, TICKETS, TREASURY_CHECK)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_WITH_A_SELLER = (DIRECT_CHANNELS,)
 STANDING_WITH_LSPS1 = (LSPS1,)
+STANDING_WITH_A_PURSE = (JIT,)
 STANDING_IN_THE_FLEET = (WATCH, HOUSEKEEPING)
 STANDING_WITH_TOR = (ONIONS,)
 STANDING_FOR_NAMES = (CERTIFICATES,)
@@ -214,6 +217,12 @@ def channel_queues(channels: ChannelServices) -> list[Queue]:
     listen = partial(listening.listen, channels)
     return [
         Queue(kind=LSPS1, run=listen, concurrency=1, continuous=True),
+        Queue(
+            kind=JIT,
+            run=partial(serving.serve, channels),
+            concurrency=1,
+            continuous=True,
+        ),
         Queue(kind=TREASURY_CHECK, run=TreasuryComparison(channels).run, concurrency=1),
         # Many tickets share their commits; the market takes as many as it likes.
         Queue(kind=TICKET, run=TicketMaker(channels).make, concurrency=1_024),
@@ -271,6 +280,7 @@ def _standing_kinds(platform: Platform) -> tuple[str, ...]:
         ),
         (channels is not None and channels.seller is not None, STANDING_WITH_A_SELLER),
         (channels is not None and channels.messages is not None, STANDING_WITH_LSPS1),
+        (channels is not None and channels.purse is not None, STANDING_WITH_A_PURSE),
         (fleet is not None, STANDING_IN_THE_FLEET),
         (fleet is not None and fleet.tor is not None, STANDING_WITH_TOR),
         (platform.issuance is not None, STANDING_FOR_NAMES),

@@ -10,7 +10,7 @@ from leyden.base.database.stores import Stores
 from leyden.base.rules.times import Clock
 from leyden.base.rules.units import Sats
 from leyden.base.settings import Settings
-from leyden.channels.direct.base import Seller
+from leyden.channels.direct.base import Purse, Seller
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.direct.messages import Messages
 from leyden.channels.direct.rules.fundings import FundingRules
@@ -44,6 +44,22 @@ class Lsps1Settings(Struct, frozen=True, kw_only=True):
     orders_per_address: int = 20  # unpaid ones over HTTP
     most_reserved: Sats = Sats(25_000_000)  # coins of all unpaid ones
     messages_per_minute: int = 60  # of a peer, or an address
+
+
+class JitSettings(Struct, frozen=True, kw_only=True):
+    """Settings of just-in-time channels."""
+
+    fee_base: Sats = Sats(1_000)  # beside the funding transaction's estimate
+    fee_ppm: int = 10_000
+    highest_sat_per_vb: int = 100
+    smallest: Sats = Sats(20_000)  # payments
+    largest: Sats = Sats(1_000_000)
+    spare: Sats = Sats(100_000)  # capacity beyond the payment
+    lives: timedelta = timedelta(hours=2)  # of an offer, and so of an unpaid order
+    orders_per_peer: int = 5  # unpaid ones
+    most_per_hour: Sats = Sats(10_000_000)
+    most_unpaid: Sats = Sats(5_000_000)  # whose payment nobody took, in a week
+    messages_per_minute: int = 60  # of a peer
 
 
 class ChannelSettings(Struct, frozen=True, kw_only=True):
@@ -87,6 +103,7 @@ class ChannelSettings(Struct, frozen=True, kw_only=True):
     # With fewer blocks left until a held payment expires, no channel is opened for it.
     lock_left: int = 40
     lsps1: Lsps1Settings | None = None  # None: nothing is sold over LSPS1
+    jit: JitSettings | None = None  # None: no just-in-time channels are sold
     # How long a response waits for the ticket of an order that is already paid.
     answer_waits: timedelta = timedelta(seconds=5)
     quotas: Limits = field(default_factory=lambda: limits(Settings()))
@@ -128,6 +145,7 @@ class ChannelServices(Struct, frozen=True, kw_only=True):
     clock: Clock
     seller: Seller | None = None  # None: no direct channels are sold
     messages: Messages | None = None  # of the seller's peers
+    purse: Purse | None = None  # None: no just-in-time channels are sold
     dialing: Dialing = field(default_factory=Dialing)
     account: AuctionDeposit | None = None  # the auction account, if the market has one
     treasury: TreasuryFunds | None = None  # for the operator
@@ -141,6 +159,7 @@ OPENING = "channel opening"
 DIRECT_CHANNELS = "direct channels"
 RETIRED = ("leases", "fundings")
 LSPS1 = "lsps1 messages"
+JIT = "just-in-time channels"
 CLOSING = "invoice closing"
 PRUNING = "order pruning"
 WITHDRAWAL = "ticket withdrawal"

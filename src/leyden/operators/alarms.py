@@ -15,6 +15,7 @@ from leyden.base.rules.units import BLOCKS_PER_DAY, size
 from leyden.base.settings import Settings
 from leyden.channels import treasury_identity
 from leyden.channels.direct import seller_balance
+from leyden.channels.direct.jit import purse as purses
 from leyden.channels.services import ChannelServices
 from leyden.channels.tickets import pool_account
 from leyden.errors import (
@@ -93,6 +94,7 @@ async def list_alarms(
         found += await _treasury(platform.channels)
         found += await _auction(platform.channels)
         found += await _seller(platform.channels)
+        found += await _purse(platform.channels)
     if platform.fleet is not None:
         found += await _fleet(platform.fleet, queues, now=now)
         found += await _gateway(platform.fleet, platform.settings)
@@ -237,6 +239,23 @@ async def _seller(channels: ChannelServices) -> list[Alarm]:
     low = seller_balance.alarm(balance, low=channels.rules.seller_low)
     found = {AlarmKind.SELLER_LOW: low, AlarmKind.SELLER_UNREACHABLE: unreachable}
     return [Alarm(kind, what) for kind, what in found.items() if what]
+
+
+async def _purse(channels: ChannelServices) -> list[Alarm]:
+    if channels.purse is None:
+        return []
+    why = "it does not respond"
+    try:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S):
+            await purses.read(channels, channels.purse)
+    except SellerAway as error:
+        why = str(error)
+    except TimeoutError:
+        pass
+    else:
+        return []
+    what = f"the purse's lnd forwards nothing, and sells no channels: {why}"
+    return [Alarm(AlarmKind.SELLER_AWAY, what, "purse")]
 
 
 async def _peer_ports(fleet: Fleet) -> list[Alarm]:

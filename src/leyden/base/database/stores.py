@@ -10,6 +10,7 @@ from leyden.base.rows.audit import Audit
 from leyden.base.rows.findings import Findings
 from leyden.base.tasks.rows.tasks import Tasks
 from leyden.channels.direct.rows.fundings import Fundings
+from leyden.channels.direct.rows.jit_orders import JitOrders
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Orders
 from leyden.channels.direct.rows.reserved_coins import ReservedCoins
 from leyden.channels.direct.rows.seller import SellerRow
@@ -112,6 +113,7 @@ class Stores:
     homes = _store(HomeRows)
     invitations = _store(Invitations)
     issued = _store(IssuedCertificates)
+    jit_orders = _store(JitOrders)
     keys = _store(Keys)
     leases = _store(Leases)
     ledger = _store(Ledger)

@@ -288,6 +288,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     devnet_customer_pool_rest_port: Port = 12_035
     """REST port of the customer's poold."""
 
+    devnet_jit: bool = False
+    """Run an lnd of just-in-time channels, the purse, beside the auction."""
+    devnet_purse_peer_port: Port = 19_739
+    """Peer port of the purse's lnd."""
+    devnet_purse_grpc_port: Port = 11_013
+    """gRPC port of the purse's lnd."""
+    devnet_purse_rest_port: Port = 18_085
+    """REST port of the purse's lnd."""
+
     # Selling channels
     treasury_host: str = ""
     """HOST:PORT of the treasury's REST, the lnd that receives payments; empty: none."""
@@ -353,6 +362,32 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Maximum amount reserved for paid LSPS1 orders without a channel, in sat."""
     lsps1_requests_per_minute: Some = 60
     """Maximum LSPS1 requests per minute, per peer or IP address."""
+    jit_host: str = ""
+    """HOST:PORT of the REST of the lnd of just-in-time channels; empty: none."""
+    jit_certificate: str = ""
+    """Certificate file of the lnd of just-in-time channels."""
+    jit_macaroon: str = ""
+    """Macaroon file for the lnd of just-in-time channels; it can spend."""
+    jit_fee_base: Count = 1000
+    """Least fee of a just-in-time channel, beside its transaction's, in sat."""
+    jit_fee_ppm: Annotated[int, Meta(ge=0, le=500_000)] = 10_000
+    """Fee of a just-in-time channel in ppm of the payment, if that is more."""
+    jit_fee_sat_per_vb: Annotated[int, Meta(ge=1, le=5_000)] = 100
+    """Maximum fee rate at which just-in-time channels are sold, in sat/vB."""
+    jit_smallest: Some = 20_000
+    """Minimum payment that opens a just-in-time channel, in sat."""
+    jit_largest: Some = 1_000_000
+    """Maximum payment that opens a just-in-time channel, in sat."""
+    jit_spare: Annotated[int, Meta(ge=20_000, le=10**9)] = 100_000
+    """Capacity of a just-in-time channel beyond its payment, in sat."""
+    jit_offer_lives_s: Annotated[int, Meta(ge=600, le=10**6)] = 7200
+    """Time in which a just-in-time channel can be bought and paid."""
+    jit_orders_per_peer: Some = 5
+    """Maximum unpaid just-in-time orders per node."""
+    jit_most_per_hour: Some = 10_000_000
+    """Maximum total size of just-in-time channels per hour, in sat."""
+    jit_most_unpaid: Count = 5_000_000
+    """Size of just-in-time channels opened for nothing in a week to stop at, in sat."""
     rate_bps: Count = 50
     """Premium of a usual lease, in hundredths of a percent."""
     service_fee_base: Count = 1000

@@ -30,6 +30,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "channel opening": "Channel openings",
         "direct channels": "Direct channels",
         "lsps1 messages": "LSPS1 messages",
+        "just-in-time channels": "Just-in-time channels",
         "leases": "Leases, of an earlier version",
         "fundings": "Funding transactions, of an earlier version",
         # Events

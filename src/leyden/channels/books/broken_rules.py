@@ -15,6 +15,8 @@ I11 the price booked for a channel is what its lease cost, and the unused part o
     fee went back to the buyer, unless the quote said otherwise
 I12 at most one lnd process runs for a node
 I13 an acknowledged commit is on disk
+I14 a just-in-time order has booked what its forwards earned and its channel cost, and
+    has a channel, coins of its own and forwarded parts as its status requires
 """
 
 from leyden.values import Struct

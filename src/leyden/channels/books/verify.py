@@ -11,7 +11,7 @@ from pathlib import Path
 
 from leyden.base.database.database import Database
 from leyden.base.database.stores import Stores
-from leyden.channels.books import order_rules, treasury_rules
+from leyden.channels.books import jit_rules, order_rules, treasury_rules
 from leyden.channels.books.broken_rules import Broken
 from leyden.channels.payments.base import Payments
 from leyden.channels.rules import ledger
@@ -38,6 +38,7 @@ async def verify(
         broken = [each async for each in _accounts(books)]
         broken += [each async for each in _coupons(books)]
         broken += [each async for each in _orders(books)]
+        broken += [each async for each in jit_rules.broken_by(books)]
     broken += [
         Broken("I10", f"node {node_id} has pending webhooks, and no task sends them")
         for node_id in await database.reader.subscriptions.nodes_without_task()

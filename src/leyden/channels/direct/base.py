@@ -5,11 +5,15 @@ SellerAway. Every method may be called any number of times; of openings for one 
 at most one ever confirms, because all of them spend the same coins.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import Protocol
 
 from leyden.base.rules.units import Sats
+from leyden.channels.direct.messages import Messages
 from leyden.channels.direct.rules.fundings import WalletTransaction
+from leyden.channels.direct.rules.jit import Forward, HeldHtlc, HtlcAnswer, JitChannel
 from leyden.channels.direct.rules.openings import (
     ClosedChannel,
     Coin,
@@ -31,6 +35,8 @@ class WantedOpening(Struct, frozen=True, kw_only=True):
     coins: tuple[Coin, ...]  # all that may be spent for it
     fee_sat_per_vb: int
     zero_conf: bool = False  # usable before its transaction is confirmed; private only
+    # The longest delay that the peer may ask of our balance, in blocks; 0: lnd's own.
+    max_local_csv: int = 0
 
 
 class BumpRefused(Struct, frozen=True):
@@ -103,3 +109,50 @@ class Seller(Protocol):
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""
         ...
+
+
+class Interception(Protocol):
+    """HTLCs that an lnd asks us about, for as long as we are connected.
+
+    It asks again about all that are held whenever somebody connects.
+    """
+
+    def htlcs(self) -> AsyncGenerator[HeldHtlc, None]:
+        """Yield HTLCs as they arrive; raise SellerAway when none can arrive."""
+        ...
+
+    async def answer(self, answer: HtlcAnswer) -> None:
+        """Decide about an HTLC; a second answer to it ends the connection."""
+        ...
+
+
+class Forwarding(Protocol):
+    """What the purse's lnd forwards, and what it asks before it does."""
+
+    def intercept(self) -> AbstractAsyncContextManager[Interception]:
+        """Connect; raise SellerAway if lnd does not respond, or serves another."""
+        ...
+
+    async def channels(self) -> list[JitChannel]:
+        """List the open channels that have a memo."""
+        ...
+
+    async def add_alias(self, channel: JitChannel, scid: int) -> None:
+        """Let payments to this channel id pass over an active channel."""
+        ...
+
+    async def forwards(self, since: datetime) -> list[Forward]:
+        """List the claimed HTLCs that were forwarded since then."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class Purse(Struct, frozen=True, kw_only=True):
+    """The lnd of just-in-time channels: never the treasury's, nor the seller's."""
+
+    seller: Seller
+    messages: Messages
+    forwarding: Forwarding

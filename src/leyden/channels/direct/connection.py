@@ -38,6 +38,29 @@ MESSAGE_PERMISSIONS = (
     "uri:/lnrpc.Lightning/SendCustomMessage",
 )
 
+# The purse of just-in-time channels needs these: messages, forwards, and channels
+# without bumps. HtlcInterceptor is a right to spend: an answer may forward more than
+# arrived.
+PURSE_PERMISSIONS = (
+    "uri:/lnrpc.Lightning/SubscribeCustomMessages",
+    "uri:/lnrpc.Lightning/SendCustomMessage",
+    "uri:/lnrpc.Lightning/ListPeers",
+    "uri:/lnrpc.Lightning/OpenChannel",
+    "uri:/lnrpc.Lightning/ListChannels",
+    "uri:/lnrpc.Lightning/ForwardingHistory",
+    "uri:/routerrpc.Router/HtlcInterceptor",
+    "uri:/routerrpc.Router/XAddLocalChanAliases",
+    # These only read.
+    "uri:/lnrpc.Lightning/GetInfo",
+    "uri:/lnrpc.Lightning/PendingChannels",
+    "uri:/lnrpc.Lightning/ClosedChannels",
+    "uri:/lnrpc.Lightning/WalletBalance",
+    "uri:/lnrpc.Lightning/ListUnspent",
+    "uri:/lnrpc.Lightning/GetTransactions",
+    "uri:/walletrpc.WalletKit/ListLeases",
+    "uri:/walletrpc.WalletKit/EstimateFee",
+)
+
 _RETRY_AFTER_S = 5
 # Refusals that are not about the channel: lnd is starting, or has lost its chain.
 _NOT_YET: Final = (

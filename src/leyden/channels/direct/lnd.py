@@ -155,6 +155,8 @@ class LndSeller:
         }
         if wanted.zero_conf:
             body |= {"zero_conf": True, "scid_alias": True}
+        if wanted.max_local_csv:
+            body["max_local_csv"] = wanted.max_local_csv
         stream = self._lnd.stream("POST", "/v1/channels/stream", body)
         try:
             async with aclosing(stream) as updates:

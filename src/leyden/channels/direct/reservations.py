@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from leyden.base.database.stores import Stores
+from leyden.base.rules.units import Sats
 from leyden.channels.direct.rows.seller import KnownSeller
 from leyden.channels.direct.rules.openings import Coin, SellerWallet
 from leyden.channels.rules.orders import Order
@@ -99,24 +100,33 @@ async def read_wallet(channels: ChannelServices) -> SellerWallet:
 def choose(
     wallet: SellerWallet, reserved: set[Outpoint], quote: Quote
 ) -> tuple[Coin, ...]:
+    """Return coins for an order's channel; or none."""
+    return choose_for(
+        wallet, reserved, quote.channel.capacity, quote.highest_fee_sat_per_vb
+    )
+
+
+def choose_for(
+    wallet: SellerWallet, reserved: set[Outpoint], capacity: Sats, sat_per_vb: int
+) -> tuple[Coin, ...]:
     """Return coins for a channel: the smallest that suffices, else a few; or none."""
+
+    def needed(inputs: int) -> int:
+        size = FUNDING_VBYTES + max(0, inputs - _INPUTS) * _INPUT_VBYTES
+        return capacity + sat_per_vb * size
+
     free = sorted(each for each in wallet.coins if each.outpoint not in reserved)
-    if _sum(free) < _needed(quote, 1) + _ANCHOR_RESERVE:
+    if _sum(free) < needed(1) + _ANCHOR_RESERVE:
         return ()
     for each in free:
-        if each.sats >= _needed(quote, 1):
+        if each.sats >= needed(1):
             return (each,)
     chosen: list[Coin] = []
     for each in reversed(free[-_MAX_INPUTS:]):
         chosen.append(each)
-        if _sum(chosen) >= _needed(quote, len(chosen)):
+        if _sum(chosen) >= needed(len(chosen)):
             return tuple(chosen)
     return ()
-
-
-def _needed(quote: Quote, inputs: int) -> int:
-    size = FUNDING_VBYTES + max(0, inputs - _INPUTS) * _INPUT_VBYTES
-    return quote.channel.capacity + quote.highest_fee_sat_per_vb * size
 
 
 async def reserve(

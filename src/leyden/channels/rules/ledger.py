@@ -8,6 +8,8 @@ negative:
     promised             held HTLCs, which we can settle or cancel
     promo                coupons
     corrections          corrections by the operator, with a reason
+    purse                routing fees that the purse's lnd earned, less what it spent
+    chain fees           what its funding transactions paid to miners
     owed:<org>           debt of a corporate account
     receivable:<org>     money the chain reversed after it was spent
 
@@ -33,6 +35,8 @@ CORRECTIONS = "corrections"
 EARNED = "earned"
 AUCTION = "auction"
 SELLER = "seller"
+PURSE = "purse"  # of just-in-time channels
+CHAIN_FEES = "chain fees"
 REFUNDED = "refunded"
 
 # The accounts that belong to no organization.
@@ -44,6 +48,8 @@ OPERATORS = (
     EARNED,
     AUCTION,
     SELLER,
+    PURSE,
+    CHAIN_FEES,
     REFUNDED,
 )
 
@@ -54,7 +60,16 @@ PLATFORM = "leyden"
 UNUSED_FEE = "unused:"
 UNDONE = "undone:"
 
-_MAY_GO_BELOW_ZERO = (RECEIVED, HELD_HTLCS, PROMO, CORRECTIONS, "owed:", "receivable:")
+_MAY_GO_BELOW_ZERO = (
+    RECEIVED,
+    HELD_HTLCS,
+    PROMO,
+    CORRECTIONS,
+    PURSE,
+    CHAIN_FEES,
+    "owed:",
+    "receivable:",
+)
 
 
 def credit(organization_id: str) -> str:

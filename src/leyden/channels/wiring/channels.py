@@ -12,9 +12,11 @@ from leyden.base.platform import Platform
 from leyden.base.rules.units import BLOCKS_PER_DAY, Sats
 from leyden.base.settings import Settings
 from leyden.channels.checkout import listen
+from leyden.channels.direct.base import Purse
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.direct.direct_source import DirectSource
 from leyden.channels.direct.lnd import LndSeller
+from leyden.channels.direct.lnd_forwarding import LndForwarding
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules.fundings import FundingRules
 from leyden.channels.payments.lnd import LndPayments
@@ -24,6 +26,7 @@ from leyden.channels.rules.sources import Source
 from leyden.channels.services import (
     ChannelServices,
     ChannelSettings,
+    JitSettings,
     Lsps1Settings,
     Sources,
     Upkeep,
@@ -72,6 +75,7 @@ def make_channels(platform: Platform) -> ChannelServices | None:
         account=account,
         seller=LndSeller(seller) if seller else None,
         messages=LndMessages(seller) if seller and settings.lsps1 else None,
+        purse=purse_of(settings),
         dialing=make_dialing(settings),
         clock=platform.clock,
         rules=ChannelSettings(
@@ -86,6 +90,7 @@ def make_channels(platform: Platform) -> ChannelServices | None:
                 highest_sat_per_vb=settings.seller_bump_sat_per_vb,
             ),
             lsps1=lsps1_of(settings),
+            jit=jit_of(settings),
             terms=Terms(
                 rate_bps=settings.rate_bps,
                 service_fee_base=Sats(settings.service_fee_base),
@@ -180,6 +185,57 @@ def seller_access(settings: Settings) -> LndAccess | None:
     )
 
 
+def purse_of(settings: Settings) -> Purse | None:
+    """Return the lnd of just-in-time channels, if one is configured."""
+    if not settings.jit_host:
+        return None
+    host, _, port = settings.jit_host.rpartition(":")
+    if not host or not port.isdecimal():
+        raise SetupError("jit_host: must be HOST:PORT")
+    for name in ("jit_certificate", "jit_macaroon"):
+        if not getattr(settings, name):
+            raise SetupError(
+                f"{name}: must be set, since jit_host is: the path of the file"
+            )
+    for name in ("treasury", "seller"):
+        if settings.jit_host == getattr(settings, f"{name}_host"):
+            raise SetupError(
+                f"jit_host: is the {name}; just-in-time channels need an lnd of their "
+                "own, see docs/operators/just-in-time.md"
+            )
+    access = LndAccess(
+        host=host,
+        port=int(port),
+        certificate=Path(settings.jit_certificate),
+        macaroon=Path(settings.jit_macaroon),
+    )
+    return Purse(
+        seller=LndSeller(access),
+        messages=LndMessages(access),
+        forwarding=LndForwarding(access),
+    )
+
+
+def jit_of(settings: Settings) -> JitSettings | None:
+    """Return the settings of just-in-time channels, if they are sold."""
+    if not settings.jit_host:
+        return None
+    if settings.jit_smallest > settings.jit_largest:
+        raise SetupError("jit_smallest: must not be more than jit_largest")
+    return JitSettings(
+        fee_base=Sats(settings.jit_fee_base),
+        fee_ppm=settings.jit_fee_ppm,
+        highest_sat_per_vb=settings.jit_fee_sat_per_vb,
+        smallest=Sats(settings.jit_smallest),
+        largest=Sats(settings.jit_largest),
+        spare=Sats(settings.jit_spare),
+        lives=timedelta(seconds=settings.jit_offer_lives_s),
+        orders_per_peer=settings.jit_orders_per_peer,
+        most_per_hour=Sats(settings.jit_most_per_hour),
+        most_unpaid=Sats(settings.jit_most_unpaid),
+    )
+
+
 def make_dialing(settings: Settings) -> Dialing:
     """Return the addresses that the seller may connect to: as nodes may."""
     return Dialing(
@@ -230,5 +286,8 @@ async def receiving_payments(
             await channels.seller.close()
         if channels.messages is not None:
             await channels.messages.close()
+        if (purse := channels.purse) is not None:
+            for each in (purse.seller, purse.messages, purse.forwarding):
+                await each.close()
         if channels.account is not None:
             await channels.account.close()

@@ -3,8 +3,8 @@
 import asyncio
 import importlib
 import ssl
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +76,19 @@ class LndConnection:
             async with aclosing(stream):  # closed before the caller continues
                 async for message in stream:
                     yield message
+        except Away:
+            self._lnd = None
+            raise
+
+    @asynccontextmanager
+    async def socket(
+        self, path: str
+    ) -> "AsyncIterator[aiohttp.ClientWebSocketResponse]":
+        """Open a bidirectional stream for the block; raise if lnd does not respond."""
+        lnd, macaroon = await self._connected()
+        try:
+            async with lnd.socket(path, macaroon=macaroon) as socket:
+                yield socket
         except Away:
             self._lnd = None
             raise

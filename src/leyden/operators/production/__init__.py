@@ -35,6 +35,7 @@ ITEMS: Final[Mapping[str, Check]] = {
     "payments reach the channels that the seller sells": money.seller_inbound,
     "the seller's macaroon has every permission": money.seller_macaroon,
     "LSPS1 is ready, if enabled": money.lsps1,
+    "just-in-time channels are ready, if sold": money.just_in_time,
     "a channel was sold, and the ledger is correct": money.rehearsed,
     "the egress policy of nodes is enforced": machine.egress_policy,
     "each node runs as its own user": machine.users,

@@ -7,6 +7,7 @@ from typing import Final
 from leyden.base.platform import Platform
 from leyden.channels import treasury_identity
 from leyden.channels.direct import seller_balance
+from leyden.channels.direct.jit import state as jit_state
 from leyden.channels.direct.lsps1 import state
 from leyden.channels.payments import treasury as lnd
 from leyden.channels.rules import sources
@@ -117,6 +118,15 @@ async def lsps1(platform: Platform) -> str:
     if channels is None or channels.rules.lsps1 is None:
         return ""
     return "; ".join((await state.read(channels, channels.rules.lsps1)).missing)
+
+
+async def just_in_time(platform: Platform) -> str:
+    """Check what wallets need of the purse's lnd, if just-in-time channels are sold."""
+    channels = platform.channels
+    if channels is None or channels.purse is None or channels.rules.jit is None:
+        return ""
+    found = await jit_state.read(channels, channels.purse, channels.rules.jit)
+    return "; ".join(found.missing)
 
 
 async def rehearsed(platform: Platform) -> str:

@@ -4,6 +4,7 @@
     treasury   + provider         buys channels for the platform's orders
     asker      + asker-pool       sells channels, of every lease there is
     seller                        opens direct channels, with coins of its own
+    purse                         opens just-in-time channels, if one is asked for
     customer   + customer-pool    pays, registers tickets, gets the channels
 
 The market starts after the chain, and nothing waits for it. Its daemons
@@ -19,7 +20,14 @@ from pathlib import Path
 from leyden.channels.direct.rules.openings import LSPS
 from leyden.customer.claim.poold import ClaimPoold
 from leyden.errors import LeydenError, SetupError
-from leyden_workshop.devnet import access, actions, auctioneer, seller, stock
+from leyden_workshop.devnet import (
+    access,
+    actions,
+    auctioneer,
+    purse,
+    seller,
+    stock,
+)
 from leyden_workshop.devnet.auctioneer import EVERY_S, Auctioneer
 from leyden_workshop.devnet.following import wait_until_synced
 from leyden_workshop.devnet.lnd import LndDaemon
@@ -36,10 +44,11 @@ _CHANNEL_SATS = 16_000_000
 _LOOK_AGAIN_S = 1.0
 _PURSE_LOOKS = 10  # one in so many looks is at the provider's account, too
 _AFTER_TROUBLE_S = 5.0
-_LNDS = ("asker", "customer", "seller")
+_LNDS = ("asker", "customer", "seller", "purse")
 # The seller says that it speaks LSPS, to its peers and to everybody.
 _OPTIONS: Mapping[str, tuple[tuple[str, str | int], ...]] = {
     "seller": (("protocol.custom-init", LSPS), ("protocol.custom-nodeann", LSPS)),
+    "purse": purse.OPTIONS,
 }
 _BUYERS = ("customer-pool",)
 
@@ -76,7 +85,8 @@ class Auction:
                 last_wait_s=last_wait_s,
             )
         }
-        for name in _LNDS:
+        self._lnds = [name for name in _LNDS if name in network.lnds]
+        for name in self._lnds:
             self.keepers[name] = SupervisingKeeper(
                 LndDaemon(
                     name=name,
@@ -112,12 +122,17 @@ class Auction:
            to pay orders with, and nodes that bought a channel.
         4. Asks for every lease: with those the market is open.
         """
-        for names in (("auctioneer",), _LNDS, self._access.pools):
+        for names in (("auctioneer",), self._lnds, self._access.pools):
             await bring_all_up([self.keepers[name] for name in names], say)
             for name in self._access.lnds.keys() & names:
                 await wait_until_synced(self._access, name)
         if await seller.ensure(self._home):
             say(f"the seller has coins of {seller.COIN_SATS:,} sat each")
+        if "purse" in self._lnds:
+            await purse.bake(self._access.lnds["purse"], self._home)
+            await stock.ensure_coins(
+                self._home, "purse", purse.SATS, least=purse.SATS // 2
+            )
         if await stock.ensure_provider(self._home):
             say(f"the provider's Pool account has {stock.PROVIDER_SATS:,} sat")
         for name in await stock.ensure_channels(

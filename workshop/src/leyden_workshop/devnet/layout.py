@@ -3,6 +3,8 @@
 import secrets
 from pathlib import Path
 
+import msgspec
+
 from leyden.customer.claim import poold
 from leyden.errors import SetupError
 from leyden.values import Struct
@@ -12,7 +14,7 @@ from leyden_workshop.devnet.access import ChainAccess, ClusterAccess
 _CHAIN = ("btcd", "treasury")
 # Each needs those before it.
 NAMES = (
-    *(*_CHAIN, "auctioneer", "asker", "customer", "seller"),
+    *(*_CHAIN, "auctioneer", "asker", "customer", "seller", "purse"),
     *("provider", "asker-pool", "customer-pool"),
 )
 
@@ -39,6 +41,14 @@ class AuctionPorts(Struct, frozen=True, kw_only=True):
     customer_pool_rest: int
 
 
+class PursePorts(Struct, frozen=True, kw_only=True):
+    """The ports of the lnd of just-in-time channels."""
+
+    purse_peer: int
+    purse_grpc: int
+    purse_rest: int
+
+
 class DaemonPorts(Struct, frozen=True, kw_only=True):
     """The ports of the daemons, on this machine alone."""
 
@@ -47,6 +57,7 @@ class DaemonPorts(Struct, frozen=True, kw_only=True):
     treasury_grpc: int = 10010
     treasury_rest: int = 8081
     auction: AuctionPorts | None = None  # None: there is no auction
+    purse: PursePorts | None = None  # None: there is none; only beside the auction
 
 
 def access_for(
@@ -86,7 +97,20 @@ def access_for(
     )
     if ports.auction is None:
         return alone
-    return _with(alone, folder, ports.auction, host)
+    market = _with(alone, folder, ports.auction, host)
+    if ports.purse is None:
+        return market
+    purse = lnd.access_for(
+        folder / "purse",
+        chain,
+        rest=ports.purse.purse_rest,
+        grpc=ports.purse.purse_grpc,
+        peer=ports.purse.purse_peer,
+        host=host,
+    )
+    return msgspec.structs.replace(
+        market, daemons=list(NAMES), lnds={**market.lnds, "purse": purse}
+    )
 
 
 def _with(
@@ -95,7 +119,7 @@ def _with(
     chain = alone.chain
     return ChainAccess(
         chain=chain,
-        daemons=list(NAMES),
+        daemons=[name for name in NAMES if name != "purse"],
         btcd=alone.btcd,
         cluster=alone.cluster,
         lnds={

@@ -1,5 +1,6 @@
 """The seller of direct channels on a private chain: its coins, and our macaroon."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from leyden.base.files import write_private
@@ -37,10 +38,15 @@ async def ensure(home: Path) -> bool:
 
 async def bake(seller: LndEndpoint, home: Path) -> None:
     """Bake the macaroon with lnd and store it for its owner only."""
+    await bake_into(macaroon(home), seller, (*PERMISSIONS, *MESSAGE_PERMISSIONS))
+
+
+async def bake_into(path: Path, lnd: LndEndpoint, permissions: Iterable[str]) -> None:
+    """Bake a macaroon with these permissions and store it for its owner only."""
     wanted = [
         dict(zip(("entity", "action"), each.split(":"), strict=True))
-        for each in (*PERMISSIONS, *MESSAGE_PERMISSIONS)
+        for each in permissions
     ]
-    async with opened(seller) as wallet:
+    async with opened(lnd) as wallet:
         baked = await wallet.call("POST", "/v1/macaroon", {"permissions": wanted})
-    write_private(macaroon(home), bytes.fromhex(baked["macaroon"]))
+    write_private(path, bytes.fromhex(baked["macaroon"]))

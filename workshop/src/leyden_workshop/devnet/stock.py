@@ -32,7 +32,7 @@ _PROVIDER_LEAST_SATS = PROVIDER_SATS // 10
 _LEAST_ASKED_SATS = 25_000_000
 # An ask, its fees and what a batch may cost for each of its smallest channels.
 _ASK_TAKES_SATS = 110_000_000
-PAID = ("treasury", "asker", "seller")  # by the customer
+PAID = ("treasury", "asker", "seller", "purse")  # by the customer, if they are there
 _COINS = 5
 _WITHIN_S = 60.0
 _LOOK_AGAIN_S = 0.2
@@ -134,23 +134,24 @@ async def ensure_channels(home: Path, *, sats: int, least: int) -> list[str]:
     announced channel of the peer, so that payers can reach it.
     """
     network = access.load(home)
-    await ensure_coins(home, "customer", 10 * sats, least=(len(PAID) + 1) * sats)
+    paid = [name for name in PAID if name in network.lnds]
+    await ensure_coins(home, "customer", 10 * sats, least=(len(paid) + 1) * sats)
     async with AsyncExitStack() as stack:
         customer, *others = [
             await stack.enter_async_context(wallet.opened(network.lnds[name]))
-            for name in ("customer", *PAID)
+            for name in ("customer", *paid)
         ]
         key = await customer.key()
-        keys = {name: await lnd.key() for name, lnd in zip(PAID, others, strict=True)}
+        keys = {name: await lnd.key() for name, lnd in zip(paid, others, strict=True)}
         channels = await customer.channels()
-        lacking = [name for name in PAID if not _can_pay(channels, keys[name], least)]
+        lacking = [name for name in paid if not _can_pay(channels, keys[name], least)]
         for name in lacking:
             await wait_until_synced(network, name)
             at = network.lnds[name].peer
             await customer.open_channel(keys[name], at=at, sats=sats)
         if lacking:
             await actions.mine(home, DEEP_ENOUGH)
-        for name, lnd in zip(PAID, others, strict=True):
+        for name, lnd in zip(paid, others, strict=True):
             # An active channel may still be missing in the payer's graph.
             reachable = functools.partial(customer.has_route, keys[name], least)
             await _until(reachable, f"the customer can't reach the {name}; see its log")

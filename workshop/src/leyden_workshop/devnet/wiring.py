@@ -10,8 +10,8 @@ from leyden.base.rules.times import utc_now
 from leyden.base.settings import Settings, private_chain
 from leyden.base.settings.fields import PRIVATE_PEER_PORTS
 from leyden.nodes.certificates.self_signed import ensure_certificate, heal_certificate
-from leyden_workshop.devnet import access, first_run, seller
-from leyden_workshop.devnet.layout import AuctionPorts, DaemonPorts
+from leyden_workshop.devnet import access, first_run, purse, seller
+from leyden_workshop.devnet.layout import AuctionPorts, DaemonPorts, PursePorts
 from leyden_workshop.devnet.treasury import macaroon
 
 
@@ -29,12 +29,17 @@ def ports(given: Settings) -> DaemonPorts:
         each.name: getattr(given, f"devnet_{each.name}_port")
         for each in values.fields(AuctionPorts)
     }
+    purses = {
+        each.name: getattr(given, f"devnet_{each.name}_port")
+        for each in values.fields(PursePorts)
+    }
     return DaemonPorts(
         btcd=given.devnet_btcd_port,
         treasury_peer=given.devnet_treasury_peer_port,
         treasury_grpc=given.devnet_treasury_grpc_port,
         treasury_rest=given.devnet_treasury_rest_port,
         auction=AuctionPorts(**traders) if given.devnet_market else None,
+        purse=PursePorts(**purses) if given.devnet_jit else None,
     )
 
 
@@ -61,6 +66,7 @@ def with_chain(given: Settings, chain: access.ChainAccess) -> Settings:
         treasury_macaroon=str(macaroon(given.home_path)),
         **_market_settings(chain),
         **_seller_settings(given, chain),
+        **_jit_settings(given, chain),
         **_cluster_settings(given, cluster),
         # Who is on this chain has no public address: its lnds are peers all the same.
         nodes_may_reach=", ".join(filter(None, (given.nodes_may_reach, *peers))),
@@ -84,6 +90,17 @@ def _seller_settings(given: Settings, chain: access.ChainAccess) -> dict[str, An
         "lsps1_organization": given.lsps1_organization or first_run.TEAM,
         # A coin is reserved whole, and the seller's are large here.
         "lsps1_most_reserved": 5 * seller.COIN_SATS,
+    }
+
+
+def _jit_settings(given: Settings, chain: access.ChainAccess) -> dict[str, Any]:
+    """Return the settings for just-in-time channels; the purse may be down."""
+    if (lnd := chain.lnds.get("purse")) is None:
+        return {}
+    return {
+        "jit_host": lnd.rest,
+        "jit_certificate": lnd.certificate,
+        "jit_macaroon": str(purse.macaroon(given.home_path)),
     }
 
 

@@ -27,22 +27,30 @@ _AT_ONCE_OF_PEER: Final = 8
 
 
 async def listen(channels: ChannelServices, due: ClaimedTask) -> None:
-    """Respond to messages as long as the task is ours."""
-    if channels.messages is None or channels.rules.lsps1 is None:
+    """Respond to messages of the seller's peers as long as the task is ours."""
+    if channels.messages is None or (rules := channels.rules.lsps1) is None:
         return
-    answering = _Answering(channels, channels.messages, due)
+    rpc = Rpc(Lsps1(channels))
+    await respond(channels.messages, rpc, due, per_minute=rules.messages_per_minute)
+
+
+async def respond(
+    messages: Messages, rpc: Rpc, due: ClaimedTask, *, per_minute: int
+) -> None:
+    """Respond to messages of an lnd's peers; never return."""
+    answering = _Answering(messages, rpc, due, per_minute)
     logged = ""
     async with asyncio.TaskGroup() as group:
         while True:
             try:
-                async with aclosing(channels.messages.listen()) as messages:
-                    async for message in messages:
+                async with aclosing(messages.listen()) as arriving:
+                    async for message in arriving:
                         logged = ""
                         answering.take(message, group)
             except Away as error:
                 if str(error) != logged:
                     logged = str(error)
-                    log.warning("can't follow LSPS1 clients", extra={"why": logged})
+                    log.warning("can't follow LSPS clients", extra={"why": logged})
             await asyncio.sleep(_AGAIN_S)
 
 
@@ -50,13 +58,12 @@ class _Answering:
     """Responses in progress, with limits in total and for each peer."""
 
     def __init__(
-        self, channels: ChannelServices, messages: Messages, due: ClaimedTask
+        self, messages: Messages, rpc: Rpc, due: ClaimedTask, per_minute: int
     ) -> None:
-        assert channels.rules.lsps1 is not None  # noqa: S101  the caller has checked
-        self._rpc = Rpc(Lsps1(channels))
+        self._rpc = rpc
         self._messages = messages
         self._due = due
-        self._limit = RateLimit(channels.rules.lsps1.messages_per_minute)
+        self._limit = RateLimit(per_minute)
         self._of_peer: Counter[str] = Counter()
 
     def take(self, message: PeerMessage, group: asyncio.TaskGroup) -> None:
@@ -77,9 +84,9 @@ class _Answering:
             transaction = self._due.transaction
             answer = await self._rpc.answer(peer, message.data, transaction=transaction)
             if answer is not None and not await self._messages.send(peer, answer):
-                log.info("an LSPS1 client disconnected before the answer")
+                log.info("an LSPS client disconnected before the answer")
         except LeydenError as error:
-            log.warning("could not answer an LSPS1 client", extra={"why": str(error)})
+            log.warning("could not answer an LSPS client", extra={"why": str(error)})
         finally:
             self._of_peer[peer] -= 1
             if not self._of_peer[peer]:

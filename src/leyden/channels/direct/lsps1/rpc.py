@@ -5,16 +5,15 @@ would continue forever.
 """
 
 import logging
-import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, Protocol
 
 import msgspec
 
-from leyden.channels.direct.lsps1.limits import Orderer
-from leyden.channels.direct.lsps1.server import Lsps1, Transaction
+from leyden.base.database.stores import Stores
 from leyden.channels.direct.rules import lsps1
-from leyden.channels.direct.rules.lsps1 import Fault, Transport
+from leyden.channels.direct.rules.lsps1 import Fault, is_ldk
 from leyden.errors import Away, LeydenError, Refused, SoldOut
 
 log = logging.getLogger(__name__)
@@ -22,21 +21,34 @@ log = logging.getLogger(__name__)
 # Far above the longest valid request; longer messages are ignored.
 LONGEST: Final = 8 * 1024
 _LONGEST_ID: Final = 128
-# LDK's own ids: 16 random bytes. ZEUS sends UUIDs.
-_LDK_ID: Final = re.compile(r"[0-9a-f]{32}")
 _encode = msgspec.json.Encoder().encode
+
+Transaction = Callable[[], AbstractAsyncContextManager[Stores]]
+
+
+class Methods(Protocol):
+    """The methods that peers may call."""
+
+    async def result(
+        self, peer: str, request: Mapping[str, Any], transaction: Transaction | None
+    ) -> dict[str, Any]:
+        """Return the result of a well-formed request; raise what `fault_of` knows."""
+        ...
 
 
 class Rpc:
     """Responds to requests of peers."""
 
-    def __init__(self, lsps1: Lsps1) -> None:
-        self._lsps1 = lsps1
+    def __init__(self, methods: Methods) -> None:
+        self._methods = methods
 
     async def answer(
         self, peer: str, raw: bytes, *, transaction: Transaction | None = None
     ) -> bytes | None:
-        """Return the response to a message; None if it needs none."""
+        """Return the response to a message; None if it needs none.
+
+        `transaction` opens transactions, which may be bound to the caller's task.
+        """
         try:
             request = _request(raw)
         except Fault as fault:
@@ -45,37 +57,13 @@ class Rpc:
             return None
         id_ = request["id"]
         try:
-            result = await self._result(peer, request, transaction)
+            result = await self._methods.result(peer, request, transaction)
         except LeydenError as error:
             return _refusal(id_, fault_of(error))
         except Exception:
-            log.exception("an LSPS1 request failed", extra={"peer": peer})
+            log.exception("an LSPS request failed", extra={"peer": peer})
             return _refusal(id_, Fault(lsps1.INTERNAL, "Internal error", {}))
         return _encode({"jsonrpc": "2.0", "id": id_, "result": result})
-
-    async def _result(
-        self, peer: str, request: Mapping[str, Any], transaction: Transaction | None
-    ) -> dict[str, Any]:
-        params = request.get("params")
-        params = {} if params is None else params
-        if not isinstance(params, dict):
-            raise lsps1.invalid("params", "must be an object")
-        who = Orderer(source=Transport.BOLT8, peer=peer)
-        match request["method"]:
-            case "lsps0.list_protocols":
-                lsps1.check_known(params, ())
-                return {"protocols": [1]}
-            case "lsps1.get_info":
-                lsps1.check_known(params, ())
-                return await self._lsps1.info()
-            case "lsps1.create_order":
-                made = await self._lsps1.create(params, who, transaction=transaction)
-            case "lsps1.get_order":
-                lsps1.check_known(params, ("order_id",))
-                made = await self._lsps1.get(params.get("order_id"), who)
-            case _:
-                raise Fault(lsps1.METHOD, "Method not found", {})
-        return await self._lsps1.show(*made, hides_hold=_is_ldk(request["id"]))
 
 
 def fault_of(error: LeydenError) -> Fault:
@@ -84,7 +72,7 @@ def fault_of(error: LeydenError) -> Fault:
         return error
     if isinstance(error, Refused | SoldOut):
         return lsps1.rejected(error.message)
-    log.warning("can't answer an LSPS1 request", extra={"why": str(error)})
+    log.warning("can't answer an LSPS request", extra={"why": str(error)})
     # A temporary outage is reported as such; details of our own bugs are not shown.
     why = {"message": error.message} if isinstance(error, Away) else {}
     return Fault(lsps1.INTERNAL, "Internal error", why)
@@ -119,13 +107,9 @@ def _is_request(request: object) -> bool:
     )
 
 
-def _is_ldk(id_: str | None) -> bool:
-    return id_ is not None and _LDK_ID.fullmatch(id_) is not None
-
-
 def _refusal(id_: str | None, fault: Fault) -> bytes:
     error: dict[str, Any] = {"code": fault.code, "message": fault.message}
-    if fault.data and not _is_ldk(id_):
+    if fault.data and not is_ldk(id_):
         # LDK accepts a text here or nothing, and ignores us after anything else.
         error["data"] = fault.data
     elif fault.data:

@@ -10,8 +10,8 @@ import asyncio
 import re
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from leyden.base.database.stores import Stores
@@ -21,6 +21,7 @@ from leyden.channels.direct import reservations
 from leyden.channels.direct.destinations import refuse_own
 from leyden.channels.direct.lsps1 import answers, limits
 from leyden.channels.direct.lsps1.limits import Orderer
+from leyden.channels.direct.lsps1.rpc import Transaction
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
 from leyden.channels.direct.rules import lsps1
 from leyden.channels.direct.rules.lsps1 import SaleLimits, Transport, WantedChannel
@@ -32,8 +33,6 @@ from leyden.channels.services import ChannelServices, Lsps1Settings
 from leyden.errors import Conflict, Malformed, SellerAway, Stale, TooMany
 from leyden.nodes.rules import public_keys
 from leyden.values import Struct
-
-Transaction = Callable[[], AbstractAsyncContextManager[Stores]]
 
 # An offer "should change at most once a day"; a new lnd is noticed sooner.
 _FRESH_S: Final = 60.0
@@ -65,6 +64,28 @@ class Lsps1:
         # One after the other, so that a flood creates no invoices beyond the limits.
         self._turn = asyncio.Lock()
         self._waiting = 0
+
+    async def result(
+        self, peer: str, request: Mapping[str, Any], transaction: Transaction | None
+    ) -> dict[str, Any]:
+        """Return the result of a peer's request."""
+        params = lsps1.params_of(request)
+        who = Orderer(source=Transport.BOLT8, peer=peer)
+        match request["method"]:
+            case "lsps0.list_protocols":
+                lsps1.check_known(params, ())
+                return {"protocols": [1]}
+            case "lsps1.get_info":
+                lsps1.check_known(params, ())
+                return await self.info()
+            case "lsps1.create_order":
+                made = await self.create(params, who, transaction=transaction)
+            case "lsps1.get_order":
+                lsps1.check_known(params, ("order_id",))
+                made = await self.get(params.get("order_id"), who)
+            case _:
+                raise lsps1.unknown_method()
+        return await self.show(*made, hides_hold=lsps1.is_ldk(request["id"]))
 
     async def info(self) -> dict[str, Any]:
         """Return the offer; raise SellerAway while it is unknown."""

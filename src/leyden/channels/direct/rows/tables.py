@@ -1,4 +1,4 @@
-"""Tables for direct channels: the seller's coins, its openings, LSPS1 orders."""
+"""Tables for direct channels: coins, openings, LSPS1 and just-in-time orders."""
 
 from sqlalchemy import (
     BigInteger,
@@ -14,6 +14,7 @@ from sqlalchemy import (
 
 from leyden.base.database.tables import metadata, one_of
 from leyden.channels.direct.rules.fundings import FundingState, Obstacle
+from leyden.channels.direct.rules.jit import JitStatus
 from leyden.channels.direct.rules.lsps1 import Transport
 
 # Coins of the seller's wallet, each reserved for one order.
@@ -86,4 +87,45 @@ funding_bumps = Table(
         "answer", Text, nullable=False
     ),  # the response of the seller's lnd; "" is unknown
     PrimaryKeyConstraint("order_id", "number"),
+)
+
+# Channels that are opened once somebody pays the wallet, from the purse's lnd.
+jit_orders = Table(
+    "jit_order",
+    metadata,
+    Column("id", Text, primary_key=True),  # its channel id, 16100001x2x3
+    Column("purse", Text, nullable=False),  # the public key of the lnd
+    Column("peer", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("valid_until", BigInteger, nullable=False),
+    Column("size_msat", BigInteger, nullable=False),
+    Column("fee_msat", BigInteger, nullable=False),
+    Column("capacity", BigInteger, nullable=False),
+    Column("payment_hash", Text, nullable=False),
+    Column("held_at", BigInteger, nullable=False),
+    Column("held_height", BigInteger, nullable=False),
+    Column("coins", Text, nullable=False),  # reserved: "txid:output=sats ..."
+    Column("channel_point", Text, nullable=False),
+    Column("resumed_at", BigInteger, nullable=False),
+    Column("funding_fee", BigInteger),  # sat; NULL: no channel, or unknown yet
+    Column("earned_msat", BigInteger, nullable=False),
+    one_of("status", JitStatus),
+    Index("ix_jit_order_status", "status", "id"),
+    Index("ix_jit_order_peer", "peer", "status"),
+)
+
+# Parts of payments that may have been forwarded. A row is written before lnd is told,
+# and is why the same HTLC gets the same answer for ever.
+jit_parts = Table(
+    "jit_part",
+    metadata,
+    Column("order_id", ForeignKey("jit_order.id"), nullable=False),
+    Column("chan_id", Text, nullable=False),
+    Column("htlc_id", Text, nullable=False),
+    Column("payment_hash", Text, nullable=False),
+    Column("amount_msat", BigInteger, nullable=False),
+    Column("take_msat", BigInteger, nullable=False),
+    Column("earned_msat", BigInteger),  # by lnd's history; NULL: not claimed
+    PrimaryKeyConstraint("order_id", "chan_id", "htlc_id"),
 )

@@ -25,6 +25,8 @@ WITHIN_BLOCKS: Final = 6
 SHORTEST_BLOCKS: Final = USUAL_LEASE
 LONGEST_BLOCKS: Final = LEASES[-1]
 _SATS = re.compile(r"[0-9]{1,16}")
+# LDK's own ids of requests: 16 random bytes. ZEUS sends UUIDs.
+_LDK_ID: Final = re.compile(r"[0-9a-f]{32}")
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _MAX_NAMED: Final = 10
 _LARGEST: Final = 2**32 - 1
@@ -109,6 +111,26 @@ class WantedChannel(Struct, frozen=True, kw_only=True):
     expiry_blocks: int
     announce: bool
     token: str | None  # unchanged, because some clients compare it
+
+
+def unknown_method() -> Fault:
+    """Return the fault for a method that does not exist here."""
+    return Fault(METHOD, "Method not found", {})
+
+
+def params_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a request's parameters; raise a fault if they are no object."""
+    params = request.get("params")
+    if params is None:
+        return {}
+    if not isinstance(params, dict):
+        raise invalid("params", "must be an object")
+    return params
+
+
+def is_ldk(id_: str | None) -> bool:
+    """Return whether a request with this id is LDK's."""
+    return id_ is not None and _LDK_ID.fullmatch(id_) is not None
 
 
 def check_known(params: Mapping[str, Any], known: Collection[str]) -> None:

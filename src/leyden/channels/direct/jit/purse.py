@@ -1,0 +1,28 @@
+"""The purse: the lnd that sells just-in-time channels, and what it has."""
+
+from leyden.channels.direct.base import Purse
+from leyden.channels.direct.rules.openings import SellerWallet
+from leyden.channels.services import ChannelServices
+from leyden.errors import SellerAway
+
+
+async def read(channels: ChannelServices, purse: Purse) -> SellerWallet:
+    """Return the purse's wallet; raise SellerAway if we must not sell from this lnd.
+
+    Whoever intercepts its HTLCs can spend from it.
+    """
+    wallet = await purse.seller.wallet()
+    treasury = await channels.database.reader.treasury.find()
+    seller = await channels.database.reader.seller.find()
+    for name, known in (
+        ("treasury", channels.rules.treasury or (treasury and treasury.pubkey)),
+        ("seller", channels.rules.seller or (seller and seller.pubkey)),
+    ):
+        if wallet.pubkey == known:
+            raise SellerAway(
+                why=f"jit_host: this lnd is the {name}; just-in-time channels need "
+                "an lnd of their own, see docs/operators/just-in-time.md"
+            )
+    if not wallet.synced:
+        raise SellerAway(why="the purse's lnd is not synced with its chain")
+    return wallet

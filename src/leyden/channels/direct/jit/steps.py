@@ -1,0 +1,163 @@
+"""Each change of a just-in-time order: one transaction, with what it books.
+
+The fee never passes through the treasury: it is what the purse's lnd keeps of a payment
+that it forwards, and lnd's history of forwards is the evidence. It is booked in whole
+satoshis, of all parts together. The funding transaction is booked as what it cost.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from leyden.base.database.stores import Stores
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.channels.direct.rules import jit
+from leyden.channels.direct.rules.jit import (
+    JIT_MOVES,
+    CircuitKey,
+    Forward,
+    JitEvent,
+    JitOrder,
+    JitPart,
+)
+from leyden.channels.direct.rules.openings import Opening
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.services import ChannelServices
+from leyden.values import replace
+
+log = logging.getLogger(__name__)
+
+
+def fee_key(order_id: str) -> str:
+    """Return the key of the entry for what an order earned."""
+    return f"jit:{order_id}:fee"
+
+
+def funding_key(order_id: str) -> str:
+    """Return the key of the entry for what an order's funding transaction cost."""
+    return f"jit:{order_id}:funding"
+
+
+class Steps:
+    """Moves orders, as long as the task is ours."""
+
+    def __init__(self, channels: ChannelServices, due: ClaimedTask) -> None:
+        self._channels, self._due = channels, due
+
+    async def check_held(self) -> None:
+        """Raise Stale if another process has the task by now."""
+        await self._channels.database.reader.tasks.check_held(self._due.claim)
+
+    async def hold(self, order: JitOrder, payment: jit.Payment) -> None:
+        """Store that a payment is held, and since when."""
+        held = replace(
+            order,
+            payment_hash=payment.payment_hash,
+            held_at=payment.since,
+            held_height=payment.height,
+        )
+        await self._move(order, JitEvent.HELD, held)
+
+    async def turn_back(self, order: JitOrder, event: JitEvent) -> None:
+        """Store that a payment goes back; without a channel its coins are free."""
+        has_channel = bool(order.channel_point)
+        after = order if has_channel else replace(order, coins=())
+        await self._move(order, event, after)
+
+    async def drop_payment(self, order: JitOrder) -> None:
+        """Store that the payment goes back, while it is not known if a channel opens.
+
+        The payer's next attempt is held for as long as any other.
+        """
+        async with self._due.transaction() as tx:
+            await tx.jit_orders.save(order, replace(order, payment_hash=""))
+
+    async def open(self, order: JitOrder, after: JitOrder) -> None:
+        """Reserve coins, and store that lnd may have been asked for the channel."""
+        await self._move(order, JitEvent.ASKED, after)
+
+    async def sign(self, order: JitOrder, opening: Opening) -> None:
+        """Store the channel, and book what it cost if that is known."""
+        after = replace(order, channel_point=opening.channel_point)
+        async with self._due.transaction() as tx:
+            await tx.jit_orders.save(order, _moved(order, JitEvent.SIGNED, after))
+        _log(order, JitEvent.SIGNED)
+        if opening.fee is not None:
+            await self.book_funding(_moved(order, JitEvent.SIGNED, after), opening.fee)
+
+    async def book_funding(self, order: JitOrder, fee: Sats) -> None:
+        """Book what the funding transaction cost."""
+        async with self._due.transaction() as tx:
+            await tx.jit_orders.save(order, replace(order, funding_fee=fee))
+            await self._post(tx, funding_key(order.id), fee, cost=True)
+
+    async def resume(self, order: JitOrder, parts: Iterable[JitPart]) -> None:
+        """Store what is about to be forwarded. From here on it is never failed."""
+        after = replace(order, resumed_at=self._channels.clock())
+        async with self._due.transaction() as tx:
+            await tx.jit_orders.save(order, _moved(order, JitEvent.FORWARDED, after))
+            await tx.jit_orders.add_parts(order.id, parts)
+        _log(order, JitEvent.FORWARDED)
+
+    async def earn(
+        self,
+        order: JitOrder,
+        parts: Iterable[JitPart],
+        forwards: Mapping[CircuitKey, Forward],
+    ) -> None:
+        """Book what lnd's history says that the parts earned."""
+        ours = [forwards[each.circuit] for each in parts if each.circuit in forwards]
+        total = sum(each.fee_msat for each in ours)
+        after = replace(order, earned_msat=total)
+        async with self._due.transaction() as tx:
+            await tx.jit_orders.save(order, _moved(order, JitEvent.CLAIMED, after))
+            await tx.jit_orders.earn(order.id, ours)
+            await self._post(tx, fee_key(order.id), jit.whole_sats(total), cost=False)
+        _log(order, JitEvent.CLAIMED)
+
+    async def prune(self, *, before: datetime, limit: int) -> None:
+        """Delete orders that expired before then."""
+        async with self._due.transaction() as tx:
+            await tx.jit_orders.prune(before=before, limit=limit)
+
+    async def lapse(self, orders: Iterable[JitOrder]) -> None:
+        """Store that nobody paid these in time."""
+        async with self._due.transaction() as tx:
+            for order in orders:
+                after = _moved(order, JitEvent.LAPSED, order)
+                await tx.jit_orders.save(order, after)
+
+    async def _move(self, order: JitOrder, event: JitEvent, after: JitOrder) -> None:
+        async with self._due.transaction() as tx:
+            await tx.jit_orders.save(order, _moved(order, event, after))
+        _log(order, event)
+
+    async def _post(self, tx: Stores, key: str, sats: Sats, *, cost: bool) -> None:
+        if not sats:
+            return
+        entry = Entry(
+            key=key,
+            what=Reason.AUCTION if cost else Reason.EARNED,
+            source=ledger.CHAIN_FEES if cost else ledger.PURSE,
+            target=ledger.PURSE if cost else ledger.EARNED,
+            sats=sats,
+            note="funding of a just-in-time channel" if cost else "",
+        )
+        await tx.ledger.post([entry], at=self._channels.clock())
+
+
+def _moved(order: JitOrder, event: JitEvent, after: JitOrder) -> JitOrder:
+    return replace(after, status=JIT_MOVES[order.status, event])
+
+
+def _log(order: JitOrder, event: JitEvent) -> None:
+    log.info(
+        "just-in-time order moved",
+        extra={
+            "order": order.id,
+            "before": str(order.status),
+            "after": str(JIT_MOVES[order.status, event]),
+        },
+    )

@@ -1,0 +1,153 @@
+"""What becomes of just-in-time orders while no payment to them is held.
+
+It asks lnd's history what was earned, finds openings whose answer was lost, books what
+a channel cost, and lets orders expire.
+"""
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+from typing import Final
+
+from leyden.channels.direct.base import Purse
+from leyden.channels.direct.jit.interceptor import Interceptor
+from leyden.channels.direct.jit.offers import MOST_SOLD
+from leyden.channels.direct.jit.steps import Steps
+from leyden.channels.direct.rules import jit
+from leyden.channels.direct.rules.jit import JitEvent, JitOrder, JitStatus
+from leyden.channels.direct.rules.openings import OpeningState
+from leyden.channels.services import ChannelServices
+from leyden.errors import Away, Stale
+
+log = logging.getLogger(__name__)
+
+_BUSY_S: Final = 0.5
+_IDLE_S: Final = 5.0
+_BATCH: Final = 500
+# A payment that an lnd still knows of may be claimed for so long.
+_CLAIMED_WITHIN: Final = timedelta(days=3)
+_PRUNED_EVERY: Final = timedelta(hours=1)
+_FORGOTTEN_AFTER: Final = timedelta(days=1)
+# After this time lnd has given up on an opening whose peer did not answer.
+_OPENING_ENDS: Final = timedelta(minutes=35)
+
+
+class Watch:
+    """Follows orders, in the process that intercepts."""
+
+    def __init__(
+        self,
+        channels: ChannelServices,
+        purse: Purse,
+        steps: Steps,
+        interceptor: Interceptor,
+    ) -> None:
+        self._channels, self._purse, self._steps = channels, purse, steps
+        self._interceptor = interceptor
+        self._pruned_at = channels.clock() - _PRUNED_EVERY
+        self._orders = channels.database.reader.jit_orders
+
+    async def run(self) -> None:
+        """Look again and again until cancelled."""
+        logged = ""
+        while True:
+            pause = _IDLE_S
+            try:
+                if await self.look():
+                    pause = _BUSY_S
+                logged = ""
+            except (Away, Stale) as error:
+                if str(error) != logged:
+                    logged = str(error)
+                    log.warning(
+                        "can't follow just-in-time orders", extra={"why": logged}
+                    )
+            await asyncio.sleep(pause)
+
+    async def look(self) -> bool:
+        """Look once; return whether an order is under way."""
+        now = self._channels.clock()
+        await self._forget(now)
+        found = [
+            each
+            for each in await self._orders.unresolved(since=now - _CLAIMED_WITHIN)
+            if each.purse == self._interceptor.pubkey
+        ]
+        moved = await self._settle(found, now)
+        for order in found:
+            if order.id not in moved and not self._interceptor.holds(order):
+                await self._end_unheld(order, now)
+        return any(each.status is not JitStatus.UNPAID for each in found)
+
+    async def _forget(self, now: datetime) -> None:
+        """Let unpaid orders expire, and delete those that did a day ago."""
+        lapsed = await self._orders.lapsed(now=now, limit=_BATCH)
+        if waiting := [each for each in lapsed if not self._interceptor.holds(each)]:
+            await self._steps.lapse(waiting)
+        if now - self._pruned_at > _PRUNED_EVERY:
+            await self._steps.prune(before=now - _FORGOTTEN_AFTER, limit=MOST_SOLD)
+            self._pruned_at = now
+
+    async def _settle(self, found: list[JitOrder], now: datetime) -> set[str]:
+        """Decide what became of forwarded payments; return the orders that moved."""
+        moved: set[str] = set()
+        forwarded = [
+            each
+            for each in found
+            if each.status is JitStatus.RESUMING
+            or (each.status is JitStatus.UNPAID and each.resumed_at >= each.created)
+        ]
+        if not forwarded:
+            return moved
+        # In this order: what is claimed is in the history before it leaves the channel.
+        pending = {
+            each.order_id: each.pending
+            for each in await self._purse.forwarding.channels()
+        }
+        history = await self._purse.forwarding.forwards(
+            min(each.resumed_at for each in forwarded)
+        )
+        forwards = {each.circuit: each for each in history}
+        for order in forwarded:
+            parts = await self._orders.parts(order.id)
+            event = jit.outcome(
+                parts,
+                forwards,
+                pending.get(order.id, frozenset()),
+                waited=self._since(order.resumed_at, now),
+            )
+            if event is JitEvent.CLAIMED:
+                await self._steps.earn(order, parts, forwards)
+                moved.add(order.id)
+            elif event is not None and jit.may(order, event):
+                log.warning(
+                    "a just-in-time channel was opened for nothing",
+                    extra={"order": order.id, "channel_point": order.channel_point},
+                )
+                await self._steps.turn_back(order, event)
+                moved.add(order.id)
+        return moved
+
+    async def _end_unheld(self, order: JitOrder, now: datetime) -> None:
+        """Find what an order without a held payment has; give up on what it lacks."""
+        is_over = self._since(order.held_at, now) > jit.HOLD
+        if order.status in {JitStatus.HOLDING, JitStatus.OPENED} and is_over:
+            await self._steps.turn_back(order, JitEvent.RETURNED)
+        elif order.status is JitStatus.OPENING and is_over:
+            opening = await self._purse.seller.find(order.id, order.coins)
+            if opening.state is OpeningState.PUBLISHED:
+                await self._steps.sign(order, opening)
+            elif (
+                opening.state is OpeningState.NONE
+                and now - order.held_at > _OPENING_ENDS
+            ):
+                await self._steps.turn_back(order, JitEvent.REFUSED)
+        elif order.channel_point and order.funding_fee is None:
+            opening = await self._purse.seller.find(order.id, order.coins)
+            if opening.fee is not None:
+                await self._steps.book_funding(order, opening.fee)
+
+    def _since(self, at: datetime, now: datetime) -> timedelta:
+        """Return how long we could have been asked about an HTLC since then."""
+        connected = self._interceptor.connected_at
+        return now - max(at, connected) if connected else timedelta(0)

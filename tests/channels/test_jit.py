@@ -1,0 +1,444 @@
+"""Just-in-time orders: what becomes of each payment, and of each restart."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from leyden.base.database.statements import Statement
+from leyden.base.rules.units import Sats
+from leyden.channels.books import jit_rules
+from leyden.channels.direct.rows.jit_orders import JitOrders
+from leyden.channels.direct.rules.jit import JitStatus
+from leyden.channels.direct.rules.jit import scid_text as jit_id
+from leyden.channels.rules import ledger
+from leyden.values import replace
+from tests.channels.jit_harness import FEE, HASH, OTHER, PEER, PURSE, SIZE, JitHarness
+from tests.channels.orders_harness import OrdersHarness
+from tests.fakes.channels import FEE_VBYTES
+from tests.fakes.forwarding import Fate
+from tests.waiting import until
+
+COST = 10 * FEE_VBYTES
+OTHER_HASH = "cd" * 32
+
+
+@pytest.fixture
+async def jit(harness: OrdersHarness) -> AsyncIterator[JitHarness]:
+    made = JitHarness(harness)
+    yield made
+    await made.prove()
+
+
+async def balance(jit: JitHarness, account: str) -> int:
+    return (await jit.orders.database.reader.ledger.sums()).get(account, Sats(0))
+
+
+async def test_a_payment_opens_a_channel_and_the_fee_is_booked(jit: JitHarness) -> None:
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        order = await jit.becomes(scid, JitStatus.EARNED)
+    assert paid.fate is Fate.CLAIMED
+    assert jit.forwarding.received_msat(HASH) == SIZE - FEE
+    assert order.earned_msat == FEE
+    assert order.funding_fee == COST
+    (channel,) = jit.purse.channels.values()
+    assert channel.wanted.zero_conf
+    assert not channel.wanted.announce
+    assert channel.wanted.capacity == 100_000 + 1_000 + 100_000
+    assert await balance(jit, ledger.EARNED) == FEE // 1_000
+    assert await balance(jit, ledger.CHAIN_FEES) == -COST
+    assert await balance(jit, ledger.PURSE) == COST - FEE // 1_000
+
+
+async def test_a_second_payment_passes_without_a_fee(jit: JitHarness) -> None:
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.EARNED)
+        (paid,) = jit.forwarding.pay(scid, OTHER_HASH, 7_000)
+        await jit.resolved(paid)
+    assert jit.forwarding.received_msat(OTHER_HASH) == 7_000
+
+
+async def test_several_parts_are_held_until_all_are_there(jit: JitHarness) -> None:
+    async with jit.serving():
+        scid = await jit.bought()
+        parts = jit.forwarding.pay(scid, HASH, 40_000_000, 35_000_000)
+        await jit.becomes(scid, JitStatus.HOLDING)
+        assert not jit.purse.channels
+        parts += jit.forwarding.pay(scid, HASH, 25_000_000)
+        order = await jit.becomes(scid, JitStatus.EARNED)
+    assert [each.fate for each in parts] == [Fate.CLAIMED] * 3
+    assert order.earned_msat == FEE
+    assert len(jit.purse.channels) == 1
+
+
+async def test_what_is_not_ours_is_passed_on_untouched_without_a_database(
+    jit: JitHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with jit.serving():
+        monkeypatch.setattr(JitOrders, "find", None)  # it would fail
+        (stranger,) = jit.forwarding.pay(900_000 << 40 | 1, HASH, 5_000)
+        await until(lambda: stranger.fate is Fate.PASSED, within_s=1)
+        monkeypatch.undo()
+        (never_sold,) = jit.forwarding.pay(16_150_000 << 40 | 1, HASH, 5_000)
+        await jit.resolved(never_sold)
+    assert never_sold.fate is Fate.UNKNOWN
+    assert {each.out_msat for each in jit.forwarding.answered} == {None}
+
+
+async def test_a_node_that_is_away_is_waited_for_and_then_the_payer_has_it_back(
+    jit: JitHarness,
+) -> None:
+    jit.purse.online.clear()
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.HOLDING)
+        jit.orders.now += timedelta(seconds=90)
+        await jit.resolved(paid)
+        assert paid.fate is Fate.FAILED
+        await jit.becomes(scid, JitStatus.SOLD)
+        jit.purse.online.add(PEER)
+        jit.forwarding.pay(scid, HASH, SIZE)  # the payer tries again
+        await jit.becomes(scid, JitStatus.EARNED)
+
+
+async def test_after_two_blocks_no_channel_is_opened(jit: JitHarness) -> None:
+    jit.purse.online.clear()
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.HOLDING)
+        jit.purse.height += 2
+        jit.purse.online.add(PEER)
+        await jit.resolved(paid)
+    assert paid.fate is Fate.FAILED
+    assert not jit.purse.channels
+
+
+async def test_a_node_that_rejects_the_channel_costs_nothing(jit: JitHarness) -> None:
+    jit.purse.refuses = "Channel request rejected"
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.resolved(paid)
+        assert paid.fate is Fate.UNKNOWN
+        order = await jit.becomes(scid, JitStatus.SOLD)
+    assert order.coins == ()
+    assert await jit.orders.database.reader.jit_orders.reserved() == set()
+
+
+async def test_a_node_that_refuses_the_payment_has_a_channel_and_pays_the_next_time(
+    jit: JitHarness,
+) -> None:
+    jit.forwarding.claims = False
+    async with jit.serving():
+        scid = await jit.bought()
+        (probe,) = jit.forwarding.pay(scid, OTHER_HASH, SIZE)
+        await jit.becomes(scid, JitStatus.RESUMING)
+        await jit.resolved(probe)
+        jit.orders.now += timedelta(seconds=10)
+        order = await jit.becomes(scid, JitStatus.UNPAID)
+        assert (probe.fate, order.earned_msat) == (Fate.REFUSED, 0)
+        assert await balance(jit, ledger.CHAIN_FEES) == -COST
+        # Nobody sells it another one for a week.
+        refused = await jit.buy(await jit.offer())
+        assert refused["error"]["code"] == 1
+        jit.orders.now += timedelta(days=7)
+        assert "result" in await jit.buy(await jit.offer())
+        jit.forwarding.claims = True
+        jit.forwarding.pay(scid, HASH, SIZE)
+        order = await jit.becomes(scid, JitStatus.EARNED)
+    assert order.earned_msat == FEE
+    assert len(jit.purse.channels) == 1
+
+
+async def test_a_channel_that_is_not_zero_conf_gets_no_payment(jit: JitHarness) -> None:
+    jit.forwarding.zero_conf = False
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.resolved(paid)
+        await jit.becomes(scid, JitStatus.UNPAID)
+    assert paid.fate is Fate.FAILED
+    assert jit.forwarding.aliases == {}
+
+
+async def test_a_channel_that_never_gets_active_is_accounted_for(
+    jit: JitHarness,
+) -> None:
+    jit.forwarding.active = False
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.OPENED)
+        jit.orders.now += timedelta(seconds=90)
+        await jit.resolved(paid)
+        order = await jit.becomes(scid, JitStatus.UNPAID)
+    assert (paid.fate, order.funding_fee) == (Fate.FAILED, COST)
+
+
+async def test_no_channel_is_opened_for_less_than_it_costs(jit: JitHarness) -> None:
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.purse.fee_sat_per_vb = 15  # 3,600 sat, for 3,400
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.resolved(paid)
+        await jit.becomes(scid, JitStatus.SOLD)
+    assert paid.fate is Fate.UNKNOWN
+    assert not jit.purse.channels
+
+
+async def test_the_limit_per_hour_holds_across_nodes(jit: JitHarness) -> None:
+    jit.rules = replace(jit.rules, most_per_hour=Sats(300_000))
+    jit.purse.online.add(OTHER)
+    async with jit.serving():
+        first, second = await jit.bought(), await jit.bought(OTHER)
+        jit.forwarding.pay(first, HASH, SIZE)
+        await jit.becomes(first, JitStatus.EARNED)
+        (paid,) = jit.forwarding.pay(second, OTHER_HASH, SIZE)
+        await jit.resolved(paid)
+        assert paid.fate is Fate.UNKNOWN
+        jit.orders.now += timedelta(hours=1)
+        jit.forwarding.pay(second, OTHER_HASH, SIZE)
+        await jit.becomes(second, JitStatus.EARNED)
+
+
+async def test_two_payments_at_once_never_share_a_coin(jit: JitHarness) -> None:
+    jit.purse.online.add(OTHER)
+    async with jit.serving():
+        first, second = await jit.bought(), await jit.bought(OTHER)
+        jit.forwarding.pay(first, HASH, SIZE)
+        jit.forwarding.pay(second, OTHER_HASH, SIZE)
+        await jit.becomes(first, JitStatus.EARNED)
+        await jit.becomes(second, JitStatus.EARNED)
+    coins = [each for c in jit.purse.channels.values() for each in c.wanted.coins]
+    assert len(set(coins)) == len(coins) == 2
+
+
+async def test_a_node_that_keeps_its_payment_gets_no_other_channel(
+    jit: JitHarness,
+) -> None:
+    jit.forwarding.answers = False
+    jit.rules = replace(jit.rules, most_unpaid=Sats(150_000))
+    jit.purse.online.add(OTHER)
+    async with jit.serving():
+        kept, second, others = [await jit.bought(each) for each in (PEER, PEER, OTHER)]
+        jit.forwarding.pay(kept, HASH, SIZE)
+        await jit.becomes(kept, JitStatus.RESUMING)
+        (paid,) = jit.forwarding.pay(second, OTHER_HASH, SIZE)
+        await jit.becomes(second, JitStatus.HOLDING)
+        jit.orders.now += timedelta(seconds=90)
+        await jit.resolved(paid)
+        assert paid.fate is Fate.FAILED
+        # After a while, it also counts as one of all that nobody takes.
+        jit.orders.now += timedelta(minutes=10)
+        (paid,) = jit.forwarding.pay(others, OTHER_HASH, SIZE)
+        await jit.resolved(paid)
+        assert paid.fate is Fate.UNKNOWN
+        assert len(jit.purse.channels) == 1
+        jit.forwarding.resolve(HASH, claims=True)
+        await jit.becomes(kept, JitStatus.EARNED)
+        jit.forwarding.answers = True
+        jit.forwarding.pay(others, OTHER_HASH, SIZE)
+        await jit.becomes(others, JitStatus.EARNED)
+
+
+# Restarts.
+
+
+@pytest.mark.parametrize("step", ["alias", "answer"])
+async def test_a_process_that_dies_before_it_answers_is_continued_by_the_next(
+    jit: JitHarness, step: str
+) -> None:
+    jit.forwarding.pauses_at = step
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.forwarding.paused.wait()
+    stored = JitStatus.RESUMING if step == "answer" else JitStatus.OPENED
+    assert (await jit.order(scid)).status is stored
+    jit.forwarding.pauses_at = ""
+    async with jit.serving():
+        order = await jit.becomes(scid, JitStatus.EARNED)
+    assert (paid.fate, order.earned_msat) == (Fate.CLAIMED, FEE)
+    assert len(jit.purse.channels) == 1
+
+
+async def test_a_process_that_dies_while_the_channel_opens_finds_it(
+    jit: JitHarness,
+) -> None:
+    jit.purse.answers_lost = 1
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.EARNED)
+    assert len(jit.purse.channels) == 1
+
+
+async def test_an_opening_without_an_answer_keeps_its_coins_and_returns_the_payment(
+    jit: JitHarness,
+) -> None:
+    jit.purse.freezes = True
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await until(lambda: jit.purse.channels)
+        jit.orders.now += timedelta(seconds=90)
+        await jit.resolved(paid)
+        assert paid.fate is Fate.FAILED
+        order = await jit.order(scid)
+        assert (order.status, len(order.coins)) == (JitStatus.OPENING, 1)
+        jit.purse.thaw(refuses=False)  # it signs after all
+        jit.orders.now += timedelta(seconds=91)
+        await jit.becomes(scid, JitStatus.UNPAID)
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.EARNED)
+
+
+async def test_coins_of_an_opening_that_never_comes_are_free_again(
+    jit: JitHarness,
+) -> None:
+    jit.purse.freezes = True
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await until(lambda: jit.purse.channels)
+        jit.orders.now += timedelta(seconds=90)
+        await jit.resolved(paid)
+        jit.purse.thaw(refuses=True)
+        jit.orders.now += timedelta(minutes=36)
+        order = await jit.becomes(scid, JitStatus.SOLD)
+    assert order.coins == ()
+
+
+async def test_a_forwarded_payment_is_never_failed_whatever_is_true_by_then(
+    jit: JitHarness,
+) -> None:
+    """lnd restarts while the wallet has it, and asks again as if it were new."""
+    jit.forwarding.answers = False
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await until(lambda: paid.fate is Fate.FORWARDED)
+        jit.orders.now += timedelta(days=2)
+        jit.purse.height += 100
+        jit.purse.online.clear()
+        answered = len(jit.forwarding.answered)
+        jit.forwarding.restart()
+        await until(lambda: len(jit.forwarding.answered) > answered)
+        first, *again = jit.forwarding.answered
+        assert again == [first]
+        assert first.out_msat == SIZE - FEE
+        jit.forwarding.resolve(HASH, claims=True)
+        await jit.becomes(scid, JitStatus.EARNED)
+    assert jit.forwarding.received_msat(HASH) == SIZE - FEE
+
+
+async def test_an_answer_that_breaks_the_connection_is_given_again(
+    jit: JitHarness,
+) -> None:
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.forwarding.drops_answers = 1
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        order = await jit.becomes(scid, JitStatus.EARNED)
+    assert (paid.fate, order.earned_msat) == (Fate.CLAIMED, FEE)
+
+
+async def test_a_claim_that_is_late_is_booked_all_the_same(jit: JitHarness) -> None:
+    jit.forwarding.claims = False
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.RESUMING)
+        await jit.resolved(paid)
+        jit.orders.now += timedelta(seconds=10)
+        await jit.becomes(scid, JitStatus.UNPAID)
+        paid.fate = Fate.FORWARDED  # on the chain, say
+        jit.forwarding.resolve(HASH, claims=True)
+        order = await jit.becomes(scid, JitStatus.EARNED)
+    assert order.earned_msat == FEE
+
+
+async def test_an_lnd_that_is_away_is_waited_for(jit: JitHarness) -> None:
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.purse.away = True
+        jit.forwarding.break_off()
+        await until(lambda: not jit.is_intercepting)
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        assert paid.fate is Fate.HELD
+        jit.purse.away = False
+        await jit.becomes(scid, JitStatus.EARNED)
+
+
+@pytest.mark.parametrize("name", ["treasury", "seller"])
+async def test_the_treasurys_and_the_sellers_lnd_are_never_intercepted(
+    jit: JitHarness, name: str
+) -> None:
+    rules = jit.orders.rules
+    jit.orders.rules = (
+        replace(rules, treasury=PURSE)
+        if name == "treasury"
+        else replace(rules, seller=PURSE)
+    )
+    with pytest.raises(TimeoutError):
+        async with jit.serving(within_s=2):
+            pass
+    assert jit.forwarding.interceptors == 0
+
+
+@pytest.mark.parametrize(
+    ("forgery", "found"),
+    [
+        (
+            "UPDATE jit_part SET earned_msat = 1",
+            "it is earned, and its parts earned 1 msat",
+        ),
+        (
+            "UPDATE jit_order SET earned_msat = 5000",
+            "it is earned, and its parts earned 3,400,000 msat",
+        ),
+        ("UPDATE jit_order SET funding_fee = 7", "1,540 sat are booked, not 7"),
+        ("UPDATE jit_order SET coins = ''", "it is earned, but its coins are 0"),
+        (
+            "UPDATE jit_order SET channel_point = ''",
+            "it is earned, but its channel is none",
+        ),
+        (
+            "DELETE FROM jit_part",
+            "it is earned, but no part of a payment was forwarded",
+        ),
+    ],
+)
+async def test_what_is_forged_is_found(
+    harness: OrdersHarness, forgery: str, found: str
+) -> None:
+    jit = JitHarness(harness)
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.EARNED)
+
+        async def is_booked() -> bool:
+            return (await jit.order(scid)).funding_fee is not None
+
+        await until(is_booked)
+    database = harness.database
+    with contextlib.suppress(_Undo):
+        async with database.transaction() as tx:
+            await tx.run(Statement(forgery))
+            broken = [each async for each in jit_rules.broken_by(tx)]
+            assert f"I14: just-in-time order {jit_id(scid)}: {found}" in map(
+                str, broken
+            )
+            raise _Undo
+
+
+class _Undo(Exception):
+    """Undo what was forged."""

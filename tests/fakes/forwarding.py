@@ -1,0 +1,240 @@
+"""The forwards of a purse's lnd in memory, with payers and one wallet behind it.
+
+It keeps lnd's contract, unpleasant parts included: whatever is held is asked about
+again by whoever connects, also what was forwarded before lnd restarted; an HTLC that is
+failed although it was forwarded refunds its payer, and the node claims it all the same;
+one that is resumed as it is takes no fee; and one answer too many ends the connection.
+"""
+
+import asyncio
+import itertools
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum, auto
+
+from leyden.channels.direct.rules.jit import (
+    CircuitKey,
+    Forward,
+    HeldHtlc,
+    HtlcAnswer,
+    JitChannel,
+)
+from leyden.errors import SellerAway
+from tests.fakes.seller import FakeSeller
+
+
+class Fate(StrEnum):
+    """What became of an HTLC."""
+
+    HELD = auto()
+    FORWARDED = auto()
+    CLAIMED = auto()
+    REFUSED = auto()  # by the wallet
+    FAILED = auto()  # by us
+    UNKNOWN = auto()  # there is no such channel
+    PASSED = auto()  # on to somebody else
+
+
+@dataclass
+class Paid:
+    """An HTLC of a payer."""
+
+    htlc: HeldHtlc
+    fate: Fate = Fate.HELD
+    out_msat: int = 0
+
+
+@dataclass
+class FakeForwarding:
+    """The forwards of one lnd, for the length of a test."""
+
+    seller: FakeSeller
+    claims: bool = True  # the wallet claims what it gets
+    answers: bool = True  # ... or refuses it; else it just keeps it
+    active: bool = True
+    zero_conf: bool = True
+    paid: dict[CircuitKey, Paid] = field(default_factory=dict)
+    aliases: dict[int, str] = field(default_factory=dict)  # to channel points
+    history: list[Forward] = field(default_factory=list)
+    lost_msat: int = 0  # claimed by the wallet after the payer got it back
+    answered: list[HtlcAnswer] = field(default_factory=list)
+    drops_answers: int = 0  # so many of the next ones break the connection instead
+    interceptors: int = 0
+    pauses_at: str = ""  # "alias" or "answer": nothing of it happens, nor ends
+    paused: asyncio.Event = field(default_factory=asyncio.Event)
+    _asking: asyncio.Queue[HeldHtlc | None] | None = None
+    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether somebody intercepts."""
+        return self._asking is not None
+
+    # What the platform asks.
+
+    @asynccontextmanager
+    async def intercept(self) -> AsyncIterator["FakeForwarding"]:
+        """Ask about everything that is held, and what arrives."""
+        if self.seller.away or self._asking is not None:
+            raise SellerAway(why="interceptor already exists", retry_after_s=1)
+        self._asking = asyncio.Queue()
+        self.interceptors += 1
+        for each in self.paid.values():
+            if each.fate is Fate.HELD or each.htlc.circuit in self._replayed:
+                self._asking.put_nowait(each.htlc)
+        try:
+            yield self
+        finally:
+            self._asking = None
+
+    async def htlcs(self) -> AsyncGenerator[HeldHtlc, None]:
+        """Yield what lnd asks about."""
+        queue = self._asking
+        while queue is not None and (htlc := await queue.get()) is not None:
+            yield htlc
+        raise SellerAway(why="the interceptor was closed", retry_after_s=1)
+
+    async def answer(self, answer: HtlcAnswer) -> None:
+        """Do with an HTLC what the answer says."""
+        if self._is_jit(self.paid[answer.circuit]):
+            await self._pause("answer")
+        if self.drops_answers:
+            self.drops_answers -= 1
+            self.break_off()
+            raise SellerAway(why="the connection broke", retry_after_s=1)
+        self.answered.append(answer)
+        paid = self.paid[answer.circuit]
+        again = answer.circuit in self._replayed
+        if paid.fate is not Fate.HELD and not again:
+            self.break_off()
+            return
+        self._replayed.discard(answer.circuit)
+        if answer.fails:
+            if again:  # it is with the wallet, which claims it from us
+                self.lost_msat += paid.out_msat
+            paid.fate = Fate.FAILED
+        elif not again:
+            self._forward(paid, answer)
+
+    def _forward(self, paid: Paid, answer: HtlcAnswer) -> None:
+        if paid.htlc.scid not in self.aliases:
+            ours = answer.out_msat is not None
+            paid.fate = Fate.UNKNOWN if ours or self._is_jit(paid) else Fate.PASSED
+            return
+        paid.out_msat = (
+            paid.htlc.amount_msat if answer.out_msat is None else answer.out_msat
+        )
+        paid.fate = Fate.FORWARDED
+        if self.answers:
+            self.resolve(paid.htlc.payment_hash, claims=self.claims)
+
+    @staticmethod
+    def _is_jit(paid: Paid) -> bool:
+        return paid.htlc.scid >> 40 >= 16_000_000
+
+    async def channels(self) -> list[JitChannel]:
+        """List the channels that the seller opened."""
+        self._check_reachable()
+        return [
+            JitChannel(
+                order_id=channel.wanted.order_id,
+                point=point,
+                scid=number,
+                active=self.active,
+                zero_conf=self.zero_conf,
+                aliases=frozenset(
+                    scid for scid, at in self.aliases.items() if at == point
+                ),
+                pending=frozenset(
+                    each.htlc.payment_hash
+                    for each in self.paid.values()
+                    if each.fate is Fate.FORWARDED
+                    and self.aliases.get(each.htlc.scid) == point
+                ),
+            )
+            for number, (point, channel) in enumerate(self.seller.channels.items())
+            if channel.signed
+        ]
+
+    async def add_alias(self, channel: JitChannel, scid: int) -> None:
+        """Let payments to it pass over the channel."""
+        await self._pause("alias")
+        self._check_reachable()
+        assert channel.active
+        self.aliases[scid] = channel.point
+
+    async def forwards(self, since: datetime) -> list[Forward]:
+        """List what was claimed."""
+        del since
+        self._check_reachable()
+        return list(self.history)
+
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""
+
+    async def _pause(self, at: str) -> None:
+        if self.pauses_at == at:
+            self.paused.set()
+            await asyncio.Event().wait()
+
+    def _check_reachable(self) -> None:
+        if self.seller.away:
+            raise SellerAway(retry_after_s=1)
+
+    # What the world does.
+
+    def __post_init__(self) -> None:
+        self._replayed: set[CircuitKey] = set()
+
+    def pay(self, scid: int, payment_hash: str, *amounts: int) -> list[Paid]:
+        """Let the parts of a payment arrive."""
+        made = []
+        for amount in amounts:
+            circuit = CircuitKey("1000x1x0", str(next(self._numbers)))
+            htlc = HeldHtlc(
+                circuit=circuit,
+                scid=scid,
+                payment_hash=payment_hash,
+                amount_msat=amount,
+            )
+            self.paid[circuit] = Paid(htlc)
+            made.append(self.paid[circuit])
+            if self._asking is not None:
+                self._asking.put_nowait(htlc)
+        return made
+
+    def resolve(self, payment_hash: str, *, claims: bool) -> None:
+        """Let the wallet claim what it was forwarded of a payment, or refuse it."""
+        for each in self.paid.values():
+            if each.htlc.payment_hash != payment_hash:
+                continue
+            if each.fate is Fate.FORWARDED and claims:
+                each.fate = Fate.CLAIMED
+                fee = each.htlc.amount_msat - each.out_msat
+                self.history.append(Forward(each.htlc.circuit, fee))
+            elif each.fate is Fate.FORWARDED:
+                each.fate = Fate.REFUSED
+
+    def break_off(self) -> None:
+        """End the connection."""
+        if self._asking is not None:
+            self._asking.put_nowait(None)
+
+    def restart(self) -> None:
+        """Restart lnd: it asks again, also about what the wallet has by now."""
+        self._replayed = {
+            circuit
+            for circuit, each in self.paid.items()
+            if each.fate is Fate.FORWARDED
+        }
+        self.break_off()
+
+    def received_msat(self, payment_hash: str) -> int:
+        """Return what the wallet claimed of a payment."""
+        return sum(
+            each.out_msat
+            for each in self.paid.values()
+            if each.htlc.payment_hash == payment_hash and each.fate is Fate.CLAIMED
+        )
