@@ -30,16 +30,15 @@ def setting_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _option(setting: Setting) -> Callable[..., Any]:
-    """Return the option, which has the name of the API and that of the forms."""
+    """Return the option; one with a value has its name in forms, too."""
     name, sentence = setting.name, setting.help
-    form = setting.label.lower().replace(" ", "-")
-    names = dict.fromkeys((name, form))  # each once
     if setting.kind is SettingKind.SWITCH:
-        switches = [f"--{each}/--no-{each}" for each in names]
-        return click.option(*switches, name, default=None, help=sentence)
+        return click.option(f"--{name}/--no-{name}", default=None, help=sentence)
     if setting.is_secret:  # never among the words of a command, which others can see
         sentence = f"From a file. {setting.help}"
         return click.option(setting.option, name, type=click.File(), help=sentence)
+    form = setting.label.lower().replace(" ", "-")
+    names = dict.fromkeys([name, form])  # each once
     options = [setting.option] if setting.option else [f"--{each}" for each in names]
     return click.option(*options, name, help=sentence)
 

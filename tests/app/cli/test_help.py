@@ -83,6 +83,7 @@ def test_every_command_that_answers_speaks_to_machines() -> None:
     }
     runs_on = {"up", "serve", "worker", "gateway", "mcp", "unlocker", "events forward"}
     prints_text = {"logs", "help", "completion", "config --markdown", "daemons path"}
+    prints_text |= {"unlocker install"}  # commands to paste
     assert {each for each in silent if not each.startswith(DEVELOPERS)} <= {
         *(runs_on | prints_text | {"down", "migrate", "backup follow"}),
         *("encryption-keys kubernetes", "daemons build", "daemons wheel"),

@@ -176,7 +176,7 @@ def test_settings_are_shown_and_changed(typed: Typed) -> None:
     assert "lnd restarts" in changed.stdout
     found = printed_json(typed("nodes", "settings", "jetty", "--json"))
     assert (found["alias"], found["basefee"]) == ("jut", "7")
-    in_words = ("--base-fee", "8", "--no-circular-routes")  # as forms call them
+    in_words = ("--base-fee", "8", "--no-allowcircularroute")  # base fee: as forms say
     found = printed_json(typed("nodes", "settings", "jetty", *in_words, "--json"))
     assert (found["basefee"], found["allowcircularroute"]) == ("8", False)
     at_once = typed("nodes", "settings", "jetty", "--no-grpc")
