@@ -91,7 +91,7 @@ class UnlockedNode(Struct, frozen=True, kw_only=True):
         return self
 
 
-class ListedNode(
+class NodeEntry(
     msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
 ):
     """A node in the file."""
@@ -104,10 +104,10 @@ class ListedNode(
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
-    node: list[ListedNode]
+    node: list[NodeEntry]
 
 
-def listed(path: Path) -> list[ListedNode]:
+def listed(path: Path) -> list[NodeEntry]:
     """Read the file as it is."""
     try:
         return msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File).node

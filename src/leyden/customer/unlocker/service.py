@@ -28,7 +28,7 @@ from leyden.customer import profiles
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession, with_session
 from leyden.customer.unlocker import unlocking
-from leyden.customer.unlocker.nodes import ListedNode, UnlockedNode, listed, load
+from leyden.customer.unlocker.nodes import NodeEntry, UnlockedNode, listed, load
 from leyden.customer.wallet.reaching import (
     ADMIN,
     password_option,
@@ -83,7 +83,7 @@ def install(session: ApiSession, node: str, *, password_file: Path | None) -> No
     chain = session.profile.authority or session.client.nodes.certificate(found.node_id)
     write_private(folder / f"{api}.password", f"{password}\n")
     write_private(folder / f"{api}.pem", chain)
-    new = ListedNode(
+    new = NodeEntry(
         api=api,
         password_file=f"{api}.password",
         ca_file=f"{api}.pem",
@@ -109,7 +109,7 @@ def install(session: ApiSession, node: str, *, password_file: Path | None) -> No
         click.echo(f"  {line}")
 
 
-def _write(nodes: Sequence[ListedNode]) -> None:
+def _write(nodes: Sequence[NodeEntry]) -> None:
     lines = []
     for each in nodes:
         lines.append("[[node]]")

@@ -25,6 +25,7 @@ from leyden.channels.direct.rules.openings import Opening
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
 from leyden.channels.services import ChannelServices
+from leyden.channels.unit_of_work import UnitOfWork
 from leyden.values import replace
 
 log = logging.getLogger(__name__)
@@ -145,7 +146,9 @@ class Steps:
             sats=sats,
             note="funding of a just-in-time channel" if cost else "",
         )
-        await tx.ledger.post([entry], at=self._channels.clock())
+        work = await UnitOfWork.load(tx, now=self._channels.clock())
+        work.post([entry])
+        await work.flush(tx)
 
 
 def _moved(order: JitOrder, event: JitEvent, after: JitOrder) -> JitOrder:
