@@ -66,7 +66,9 @@ async def coast(memory_path: Path) -> AsyncIterator[Coast]:
             await coast.mine(6)
 
             async def is_open() -> bool:
-                return any(each["active"] for each in await payer.channels())
+                if not any(each["active"] for each in await payer.channels()):
+                    return False
+                return await payer.has_route(key, 100_000)
 
             await until(is_open)
         yield coast
