@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from leyden.base import rights
@@ -75,8 +76,8 @@ async def check(
 ) -> None:
     """Raise Malformed unless it is ciphertext."""
     limit = SEED_LIMIT if kind == "seed" else MACAROON_LIMIT
-    await turns.take(organization_id)  # the largest takes some 4 ms
-    check_backup(value, kind=kind, limit=limit)
+    checking = partial(check_backup, value, kind=kind, limit=limit)
+    await turns.work(organization_id, checking)  # the largest takes some 4 ms
 
 
 def check_name(name: str) -> None:

@@ -1,10 +1,13 @@
 """Requests of an organization begin in turns with those of others."""
 
 import asyncio
+import time
+from functools import partial
 
 import pytest
 
 from leyden.base.fair_queue import OWNER
+from leyden.base.http import turns
 from leyden.base.http.operations import Operation, Request
 from leyden.base.http.turns import Turns
 from leyden.values import Struct
@@ -15,26 +18,42 @@ _MANY = 30
 
 async def test_of_each_organization_one_begins_in_a_pass() -> None:
     begun: list[str] = []
-    turns = Turns()
+    of_this_loop = Turns()
 
     async def ask(organization_id: str) -> None:
-        await turns.take(organization_id)
+        await of_this_loop.take(organization_id)
         begun.append(organization_id)
 
     order = ["worst"] * 5 + ["calm", "calm", "other"]
     await asyncio.gather(*map(ask, order))
     first, second = ["worst", "calm", "other"], ["worst", "calm"]
     assert begun == [*first, *second, "worst", "worst", "worst"]
-    await turns.take("worst")  # nobody is kept
+    await of_this_loop.take("worst")  # nobody is kept
 
 
 async def test_who_left_takes_no_turn() -> None:
-    turns = Turns()
-    waiting = [asyncio.create_task(turns.take("worst")) for _ in range(4)]
+    of_this_loop = Turns()
+    waiting = [asyncio.create_task(of_this_loop.take("worst")) for _ in range(4)]
     waiting[1].cancel()
     waiting[2].cancel()
     async with asyncio.timeout(5):
         await waiting[3]
+
+
+async def test_who_works_for_long_rests_and_others_do_not() -> None:
+    began = time.perf_counter()
+    begun: list[tuple[str, float]] = []
+
+    async def ask(organization_id: str, takes_s: float) -> None:
+        await turns.work(organization_id, partial(time.sleep, takes_s))
+        begun.append((organization_id, time.perf_counter() - began))
+
+    await asyncio.gather(
+        *(ask("worst", 0.02) for _ in range(3)), *(ask("calm", 0.0) for _ in range(5))
+    )
+    assert [who for who, _ in begun] == ["worst", *["calm"] * 5, "worst", "worst"]
+    worst = [at for who, at in begun if who == "worst"]
+    assert worst[2] - worst[1] >= 0.06  # its rest, and its work
 
 
 async def test_others_do_not_wait_for_all_that_one_organization_asks(
