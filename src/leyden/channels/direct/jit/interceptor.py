@@ -16,7 +16,6 @@ held is forgotten here, and begins again with what is stored.
 import asyncio
 import contextlib
 import logging
-import time
 from collections import defaultdict
 from contextlib import aclosing
 from datetime import datetime, timedelta
@@ -38,11 +37,7 @@ from leyden.channels.direct.rules.jit import (
     Payment,
     Step,
 )
-from leyden.channels.direct.rules.openings import (
-    OpeningRefused,
-    OpeningState,
-    SellerWallet,
-)
+from leyden.channels.direct.rules.openings import OpeningRefused, OpeningState
 from leyden.channels.services import ChannelServices, JitSettings
 from leyden.errors import Away, SellerAway, Stale
 from leyden.values import Struct, replace
@@ -85,7 +80,7 @@ class Interceptor:
         self._held: dict[int, dict[CircuitKey, _Arrived]] = {}
         self._serving: dict[int, asyncio.Event] = {}
         self._turn = asyncio.Lock()
-        self._wallet: tuple[SellerWallet, float] | None = None
+        self._wallet = purses.RecentWallet(channels, purse)
         self.connected_at: datetime | None = None
         self.pubkey = ""
 
@@ -177,7 +172,7 @@ class Interceptor:
             await self._send(connection, scid, jit.answer_for(stored[circuit]))
         if not self._all(scid):
             return _AT_ONCE
-        height = (await self._fresh_wallet()).height
+        height = (await self._wallet.get(fresh_s=_FRESH_S)).height
         self._settle_in(scid, height)
         if not set(self._held[scid]) <= looked_at:
             return _AT_ONCE  # what arrived meanwhile may be stored
@@ -189,13 +184,6 @@ class Interceptor:
                 done = await self._do(step, order, payment, connection)
                 return _AT_ONCE if done else _SOON_S
         return _LATER_S
-
-    async def _fresh_wallet(self) -> SellerWallet:
-        """Return the wallet as it was a moment ago: many payments may be waiting."""
-        if self._wallet is None or time.monotonic() - self._wallet[1] > _FRESH_S:
-            wallet = await purses.read(self._channels, self._purse)
-            self._wallet = wallet, time.monotonic()
-        return self._wallet[0]
 
     async def _do(
         self,
@@ -237,7 +225,7 @@ class Interceptor:
         """Reserve coins for the channel, if the limits allow it."""
         wallet = await purses.read(self._channels, self._purse)
         if wallet.height - payment.height >= jit.HOLD_BLOCKS:
-            self._wallet = None  # it is read again, and the payment goes back
+            self._wallet.forget()  # it is read again, and the payment goes back
             return
         if why := await self._why_not(order, wallet.fee_sat_per_vb):
             await self._refuse(order, connection, JitEvent.RETURNED, why)

@@ -6,7 +6,6 @@ nothing, because they expire and are deleted, and because their number is limite
 
 import hmac
 import secrets
-import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -16,11 +15,11 @@ from leyden.base.rules.times import from_us
 from leyden.base.rules.units import Sats
 from leyden.channels.direct import reservations
 from leyden.channels.direct.base import Purse
-from leyden.channels.direct.jit import purse as purses
+from leyden.channels.direct.jit.purse import RecentWallet
 from leyden.channels.direct.lsps1.rpc import Transaction
 from leyden.channels.direct.rules import jit, lsps1
 from leyden.channels.direct.rules.jit import JitOffer, JitOrder, JitStatus
-from leyden.channels.direct.rules.openings import ZERO_CONF, SellerWallet
+from leyden.channels.direct.rules.openings import ZERO_CONF
 from leyden.channels.services import ChannelServices, JitSettings
 
 _PROMISE: Final = "just-in-time offer"
@@ -38,8 +37,8 @@ class JitOffers:
     def __init__(
         self, channels: ChannelServices, purse: Purse, rules: JitSettings
     ) -> None:
-        self._channels, self._purse, self._rules = channels, purse, rules
-        self._wallet: tuple[SellerWallet, float] | None = None
+        self._channels, self._rules = channels, rules
+        self._wallet = RecentWallet(channels, purse)
 
     async def result(
         self, peer: str, request: Mapping[str, Any], transaction: Transaction | None
@@ -65,7 +64,7 @@ class JitOffers:
 
     async def offer(self) -> JitOffer:
         """Return what is offered now; raise a fault if nothing is."""
-        rules, wallet = self._rules, await self._fresh_wallet()
+        rules, wallet = self._rules, await self._wallet.get(fresh_s=_FRESH_S)
         if ZERO_CONF not in wallet.features:
             raise lsps1.rejected("no channels without confirmations are sold now")
         if wallet.fee_sat_per_vb > rules.highest_sat_per_vb:
@@ -101,7 +100,7 @@ class JitOffers:
             raise jit.bad_offer("is no longer valid")
         fee_msat = jit.price(offer, size_msat)
         capacity = jit.capacity_for(size_msat, self._rules.spare)
-        wallet = await self._fresh_wallet()
+        wallet = await self._wallet.get(fresh_s=_FRESH_S)
         reserved = await self._channels.database.reader.jit_orders.reserved()
         if not reservations.choose_for(
             wallet, reserved, capacity, wallet.fee_sat_per_vb
@@ -139,9 +138,3 @@ class JitOffers:
         sold = (await orders.sums()).get(JitStatus.SOLD)
         if sold is not None and sold.orders >= MOST_SOLD:
             raise lsps1.rejected("there are too many unpaid orders; try again later")
-
-    async def _fresh_wallet(self) -> SellerWallet:
-        if self._wallet is None or time.monotonic() - self._wallet[1] > _FRESH_S:
-            wallet = await purses.read(self._channels, self._purse)
-            self._wallet = wallet, time.monotonic()
-        return self._wallet[0]

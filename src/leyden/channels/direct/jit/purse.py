@@ -1,5 +1,7 @@
 """The purse: the lnd that sells just-in-time channels, and what it has."""
 
+import time
+
 from leyden.channels.direct.base import Purse
 from leyden.channels.direct.rules.openings import SellerWallet
 from leyden.channels.services import ChannelServices
@@ -26,3 +28,21 @@ async def read(channels: ChannelServices, purse: Purse) -> SellerWallet:
     if not wallet.synced:
         raise SellerAway(why="the purse's lnd is not synced with its chain")
     return wallet
+
+
+class RecentWallet:
+    """The purse's wallet as it was a moment ago, for many who ask at once."""
+
+    def __init__(self, channels: ChannelServices, purse: Purse) -> None:
+        self._channels, self._purse = channels, purse
+        self._read: tuple[SellerWallet, float] | None = None
+
+    async def get(self, *, fresh_s: float) -> SellerWallet:
+        """Return the wallet, read again after so many seconds."""
+        if self._read is None or time.monotonic() - self._read[1] > fresh_s:
+            self._read = await read(self._channels, self._purse), time.monotonic()
+        return self._read[0]
+
+    def forget(self) -> None:
+        """Have the wallet read again."""
+        self._read = None

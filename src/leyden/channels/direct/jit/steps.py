@@ -81,12 +81,15 @@ class Steps:
 
     async def sign(self, order: JitOrder, opening: Opening) -> None:
         """Store the channel, and book what it cost if that is known."""
-        after = replace(order, channel_point=opening.channel_point)
+        after = replace(
+            order, channel_point=opening.channel_point, funding_fee=opening.fee
+        )
         async with self._due.transaction() as tx:
             await tx.jit_orders.save(order, _moved(order, JitEvent.SIGNED, after))
+            await self._post(
+                tx, funding_key(order.id), opening.fee or Sats(0), cost=True
+            )
         _log(order, JitEvent.SIGNED)
-        if opening.fee is not None:
-            await self.book_funding(_moved(order, JitEvent.SIGNED, after), opening.fee)
 
     async def book_funding(self, order: JitOrder, fee: Sats) -> None:
         """Book what the funding transaction cost."""

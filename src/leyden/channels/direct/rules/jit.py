@@ -450,13 +450,6 @@ def outcome(
     return JitEvent.REFUSED if waited >= SETTLES else None
 
 
-def earned(parts: Collection[JitPart], forwards: Mapping[CircuitKey, Forward]) -> int:
-    """Return what all forwards of these parts earned."""
-    return sum(
-        forwards[each.circuit].fee_msat for each in parts if each.circuit in forwards
-    )
-
-
 def answer_for(part: JitPart) -> HtlcAnswer:
     """Return the answer for a part, which is the same each time lnd asks."""
     return HtlcAnswer(
