@@ -58,7 +58,7 @@ class Turns:
                 turn.set_result(None)
 
     def _may_begin(self, organization_id: str) -> bool:
-        return organization_id not in self._begun | self._resting
+        return not (organization_id in self._begun or organization_id in self._resting)
 
 
 _ALL: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Turns]] = WeakKeyDictionary()

@@ -36,7 +36,7 @@ _SERVICE = {
     ),
     "check": LazyCommand(
         "leyden.customer.unlocker.service",
-        "Say whether the installed unlocker would work, without unlocking anything.",
+        "Check whether the installed unlocker would work, without unlocking anything.",
     ),
 }
 

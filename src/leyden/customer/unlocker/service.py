@@ -196,7 +196,7 @@ WantedBy=default.target
 @as_json
 @with_session
 def check(session: ApiSession, *, as_json: bool) -> None:
-    """Say whether the installed unlocker would work, without unlocking anything.
+    """Check whether the installed unlocker would work, without unlocking anything.
 
     Asks each node over its own certificate, tries the password on the vault, and looks
     whether the service runs.
