@@ -43,13 +43,17 @@ PACKAGES: Final[Mapping[str, str]] = {
     "ssh-keygen": "openssh-client",
     "strace": "strace",
     "systemd-analyze": "systemd",
+    "terraform": "",  # Debian has neither it nor OpenTofu
     "tor": "tor",
     "unshare": "util-linux",
     "update-ca-certificates": "ca-certificates",
     "vfychain": "libnss3-tools",
 }
-_ONLY_WITH_ALL: Final = ("chromium", "nft", "tor")
-_NAMES: Final = {"chromium": ("chromium", "chromium-browser")}
+_ONLY_WITH_ALL: Final = ("chromium", "nft", "terraform", "tor")
+_NAMES: Final = {
+    "chromium": ("chromium", "chromium-browser"),
+    "terraform": ("terraform", "tofu"),
+}
 _SYSTEM: Final = "/usr/sbin:/sbin"  # not everybody's PATH has them
 _FINISHED: Final = "finished"
 _LOOK_AGAIN_S: Final = 0.2
@@ -78,7 +82,8 @@ def missing(*names: str) -> str:
             return f"needs {name}: only with ./leyden test --all"
         if installed(name) is None:
             package = PACKAGES[name]
-            return f"{name} is not installed; on Debian: apt-get install {package}"
+            how = f"; on Debian: apt-get install {package}" if package else ""
+            return f"{name} is not installed{how}"
     return ""
 
 

@@ -60,7 +60,7 @@ _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 _COMMAND = re.compile(r"(?:^|\$\(|[|;&] )\s*(?:\./)?leyden\s+(.*)$", re.MULTILINE)
 _TOP = (
     *("src/", "docs/", "tests/", "examples/", "bench/", "deploy/"),
-    *("auctioneer/", "companion/", "workshop/"),
+    *("auctioneer/", "clients/", "companion/", "workshop/"),
 )
 
 

@@ -14,7 +14,7 @@ from leyden.base.http.operations import Table
 from leyden.manual import unkeyed
 from leyden.manual.openapi import document
 from tests.client.served_platform import ServedPlatform
-from tests.programs import needs
+from tests.programs import is_plain, needs
 
 HERE = Path(__file__).parent
 ALL = (*OPERATIONS, *OPERATOR_OPERATIONS)
@@ -57,7 +57,10 @@ assert isinstance(flow_quote.sync(client=client, body=ChannelWish(capacity=7)), 
 print(key.organization_name)
 """
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1_200)]
+pytestmark = [
+    pytest.mark.timeout(1_200),
+    pytest.mark.skipif(is_plain(), reason="needs generators: only with --all"),
+]
 
 
 @pytest.fixture

@@ -24,3 +24,13 @@ def test_nothing_that_was_there_is_gone(line: str) -> None:
     else:
         known = {*DOCUMENT["components"]["schemas"][first]["properties"]}
     assert {*names} <= known
+
+
+def test_the_headers_of_before_are_described() -> None:
+    components = DOCUMENT["components"]
+    assert components["securitySchemes"]["key"]["name"] == "X-SERVICE-AUTH"
+    assert "Retry-After" in components["headers"]
+    signed = {"webhook-id", "webhook-timestamp", "webhook-signature"}
+    for name, sent in {"event": signed, "node": {*signed, "Service-Secret"}}.items():
+        described = DOCUMENT["webhooks"][name]["post"]["parameters"]
+        assert sent <= {each["name"] for each in described if each["in"] == "header"}
