@@ -7,9 +7,9 @@
 
 import { confirmed, forget } from "../acting.js";
 import { fromHex, random, toBase64, toHex } from "../bytes.js";
-import { destination } from "../destination.js";
+import { destination, shell } from "../destination.js";
 import { ask, whileOpen } from "../open_vault.js";
-import { $, lnd, onClick, onSubmit, progress, show } from "../page.js";
+import { $, lnd, node as nodeId, onClick, onSubmit, progress, show } from "../page.js";
 import { followed, GRACE_S, reasonOf, stopWatching, tracked } from "../paying.js";
 import { peerName, sats, typedSats, when } from "../shown.js";
 import { Trouble } from "../trouble.js";
@@ -46,7 +46,13 @@ function refused(error) {
 }
 
 onSubmit($("ask"), async () => {
+  $("by-command").hidden = true;
   const found = destination($("to").value);
+  if (found.lnurl) {
+    $("send-command").textContent = `leyden wallet send ${nodeId} ${shell(found.lnurl)} SATS`;
+    $("by-command").hidden = false;
+    return;
+  }
   progress("Asking the node…");
   try {
     planned = found.invoice ? await decoded(found) : await addressed(found);
@@ -340,6 +346,7 @@ function draw(told) {
 /** Forget what may spend; say what a payment that was watched leaves open. */
 function clear() {
   forget();
+  $("by-command").hidden = true;
   return stopWatching() ? "What became of the payment is not known yet: see Payments before you pay again." : "";
 }
 
