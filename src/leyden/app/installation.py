@@ -131,6 +131,14 @@ async def running(
             if platform.fleet is not None:
                 follow = partial(platform.samples.follow, platform.fleet)
                 await looping.enter_async_context(background({"samples": follow}))
+            if settings.price_source and not settings.has_private_chain:
+                ask = partial(
+                    platform.prices.follow,
+                    settings.price_source,
+                    settings.price_currency,
+                    platform.clock,
+                )
+                await looping.enter_async_context(background({"prices": ask}))
         if loops:
             await looping.enter_async_context(_looping(platform, process_id))
         await _check_authority(platform, settings)
