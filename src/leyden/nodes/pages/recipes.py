@@ -54,7 +54,7 @@ RECIPES: Final = (
         slug="albyhub",
         name="Alby Hub",
         preset="wallet",
-        because="Alby Hub pays, receives and manages channels, for apps that it serves.",
+        because="Alby Hub pays, receives and manages channels for its apps.",
     ),
     Recipe(
         slug="lncli",

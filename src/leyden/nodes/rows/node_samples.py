@@ -9,7 +9,7 @@ sql = SqlFile(__file__)
 
 
 class NodeSamples:
-    """The rows of node_sample: one for each node, span and step; the oldest is reused."""
+    """The rows of node_sample: of a node and span, the newest replaces the oldest."""
 
     def __init__(self, run: Run) -> None:
         self._run = run

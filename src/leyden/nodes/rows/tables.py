@@ -162,8 +162,8 @@ reports = Table(
     Column("log_tail", LargeBinary),  # the end of lnd's log, compressed
 )
 
-# What each node used in each step of a span: a quarter of an hour for a day, an hour for
-# a month. The newest takes the row of the oldest.
+# What each node used in each step of a span: a quarter of an hour for a day, an hour
+# for a month. The newest takes the row of the oldest.
 samples = Table(
     "node_sample",
     metadata,

@@ -299,7 +299,7 @@ const targetsOf = (from) => (from.active ? drawn.channels : [])
 
 function askMove(channel) {
   of = channel;
-  $("move-from").textContent = `${nameOf(channel)}: ${sats(channel.local_balance)}`;
+  $("move-from").textContent = `${nameOf(channel)} (${sats(channel.local_balance)})`;
   $("move-to").replaceChildren(...targetsOf(channel).map((each) => new Option(
     `${nameOf(each)}: ${sats(each.remote_balance)} can come in`,
     each.chan_id,
