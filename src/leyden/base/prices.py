@@ -71,7 +71,7 @@ async def _ask(session: aiohttp.ClientSession, url: str, currency: str) -> float
             content += chunk
             if len(content) > _LARGEST:
                 raise ValueError("too large")
-    price = msgspec.json.decode(content, type=dict[str, Any]).get(currency)
+    price: Any = msgspec.json.decode(content, type=dict[str, Any]).get(currency)
     if type(price) in {int, float} and math.isfinite(price) and price > 0:
         return float(price)
     raise ValueError(f"no price in {currency}")

@@ -132,9 +132,7 @@ class Samples:
         for begin in range(0, len(node_ids), _STORED_AT_ONCE):
             found = {
                 node_id: [
-                    each
-                    for each in self.of(node_id, newest=newest)
-                    if each.at >= since
+                    each for each in self.of(node_id, newest=newest) if each.at >= since
                 ]
                 for node_id in node_ids[begin : begin + _STORED_AT_ONCE]
             }

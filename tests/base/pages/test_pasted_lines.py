@@ -23,7 +23,7 @@ _PLAIN = ("order.lightning_invoice", "order.id", "node.id", "nodes[0].id if ")
         "$(touch harbour)",
         "`touch harbour`",
         "!!; touch harbour",
-        "it's \"quoted\" & \\",
+        'it\'s "quoted" & \\',
         "two\nlines",
         "",
     ],

@@ -171,9 +171,7 @@ def moved(status: str, **more: object) -> dict[str, object]:
 
 async def moving(pages: NodePages) -> None:
     """Open the page of a node with two channels, with an amount to move."""
-    far = channel(
-        100_000, 300_000, remote_pubkey=MOLE, chan_id="43", peer_alias="mole"
-    )
+    far = channel(100_000, 300_000, remote_pubkey=MOLE, chan_id="43", peer_alias="mole")
     near = channel(600_000, 400_000, active=True)
     both = [near, far | {"active": True, "channel_point": f"{'2e' * 32}:0"}]
     pages.lnd.answers |= {

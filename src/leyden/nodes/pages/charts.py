@@ -94,9 +94,7 @@ def _rates(samples: Sequence[Sample], field: str) -> Values:
     return rates
 
 
-def _bytes(
-    name: str, values: Values, times: _Times, *, per: str = ""
-) -> Chart | None:
+def _bytes(name: str, values: Values, times: _Times, *, per: str = "") -> Chart | None:
     """Draw bytes; nothing where none are known."""
     highest = max((each for each in values if each is not None), default=None)
     if highest is None:
@@ -112,9 +110,7 @@ def _bytes(
     )
 
 
-def _processor(
-    cores: Sequence[float | None], times: _Times
-) -> Chart | None:
+def _processor(cores: Sequence[float | None], times: _Times) -> Chart | None:
     """Draw the use of processors in thousandths of one; nothing if it is not known."""
     values = [None if each is None else round(each * 1000) for each in cores]
     highest = max((each for each in values if each is not None), default=None)

@@ -19,9 +19,7 @@ def upgrade() -> None:
         sa.Column("bytes_in", sa.BigInteger()),
         sa.Column("bytes_out", sa.BigInteger()),
         sa.Column("height", sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint(
-            "node_id", "span", "slot", name=op.f("pk_node_sample")
-        ),
+        sa.PrimaryKeyConstraint("node_id", "span", "slot", name=op.f("pk_node_sample")),
         sa.ForeignKeyConstraint(
             ["node_id"], ["node.id"], name=op.f("fk_node_sample_node_id")
         ),
