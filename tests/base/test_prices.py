@@ -11,6 +11,7 @@ from aiohttp import web
 
 from leyden.app.installation import running
 from leyden.app.migration import migrate
+from leyden.base.price_source import ask
 from leyden.base.prices import Price, Prices
 from leyden.base.settings import load
 from leyden.errors import SetupError
@@ -58,7 +59,7 @@ async def test_a_price_is_known_for_ten_minutes() -> None:
     prices = Prices()
     assert prices.last(NOW) is None
     async with serving() as source:
-        await prices.ask(source.url, "EUR", clock)
+        await ask(prices, source.url, "EUR", clock)
     price = Price("EUR", 65_000.5, NOW)
     assert prices.last(NOW + 10 * MINUTE) == price
     assert prices.last(NOW + 11 * MINUTE) is None
@@ -83,10 +84,10 @@ async def test_a_source_that_fails_leaves_the_last_price(
 ) -> None:
     prices = Prices()
     async with serving() as source:
-        await prices.ask(source.url, "USD", clock)
+        await ask(prices, source.url, "USD", clock)
         source.text, source.status = text, status
         with caplog.at_level(logging.WARNING):
-            await prices.ask(f"{source.url}?key=harbour", "USD", clock)
+            await ask(prices, f"{source.url}?key=harbour", "USD", clock)
     assert prices.last(NOW) == Price("USD", 70_000.0, NOW)
     (said,) = [each for each in caplog.records if "no price" in each.message]
     assert "harbour" not in str(said.__dict__)
@@ -96,7 +97,7 @@ async def test_a_source_that_is_away_is_no_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     prices = Prices()
-    await prices.ask("http://127.0.0.1:1/price", "USD", clock)
+    await ask(prices, "http://127.0.0.1:1/price", "USD", clock)
     assert prices.last(NOW) is None
     assert "price_source gives no price" in caplog.text
 

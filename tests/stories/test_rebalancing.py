@@ -32,17 +32,35 @@ async def ring(platform: RunningPlatform, version: str) -> tuple[Peer, Peer, Pee
     east, west, north = await asyncio.gather(
         *(with_coins(platform, name, version) for name in NAMES)
     )
-    peers = (east, west, north)
-    for each, other in ((east, west), (west, north), (north, east)):
+    # New peers ask for the graph; what is new comes to old ones minutes later.
+    await opened(platform, (west, north), number=1)
+    await platform.until("it is announced", partial(has_an_edge, west))
+    await opened(platform, (east, west), (north, east), number=2)
+    (first,) = [each for each in await channels(east) if each["initiator"]]
+    way = f"/v1/graph/routes/{north.key}/50000?outgoing_chan_id={first['chan_id']}"
+    known = partial(is_answered, east.call, way)
+    await platform.until("lnd knows the ring", known, seconds=150)
+    return east, west, north
+
+
+async def has_an_edge(peer: Peer) -> bool:
+    """Whether its graph has an announced channel, with the fees of both ends."""
+    edges = (await peer.call("GET", "/v1/graph"))["edges"]
+    return any(each["node1_policy"] and each["node2_policy"] for each in edges)
+
+
+async def opened(
+    platform: RunningPlatform, *pairs: tuple[Peer, Peer], number: int
+) -> None:
+    """Open a channel from the first of each pair to the second; wait for them."""
+    for each, other in pairs:
         await each.connects_to(other)
         await each.opens_a_channel_to(other)
     await platform.run("dev", "mine", "6")
-    for each in peers:
-        await platform.until("its channels are active", partial(each.has_channels, 2))
-    (first,) = [each for each in await channels(east) if each["initiator"]]
-    way = f"/v1/graph/routes/{north.key}/50000?outgoing_chan_id={first['chan_id']}"
-    await platform.until("lnd knows the ring", partial(is_answered, east.call, way))
-    return peers
+    for each in {peer for pair in pairs for peer in pair}:
+        await platform.until(
+            "its channels are active", partial(each.has_channels, number)
+        )
 
 
 async def channels(peer: Peer) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from leyden.app.front import dashboard, make_front
 from leyden.app.loops import put_standing, queues
 from leyden.app.serving.public import metrics
 from leyden.backups.wiring import restored
-from leyden.base import processes
+from leyden.base import price_source, processes
 from leyden.base.background import Job, background
 from leyden.base.chain_controls import ChainControls
 from leyden.base.daemons.build import default_cache
@@ -170,7 +170,9 @@ def _for_pages(platform: Platform) -> dict[str, Job]:
         found["samples"] = partial(platform.samples.follow, platform.fleet)
     if settings.price_source and not settings.has_private_chain:
         source = (settings.price_source, settings.price_currency)
-        found["prices"] = partial(platform.prices.follow, *source, platform.clock)
+        found["prices"] = partial(
+            price_source.follow, platform.prices, *source, platform.clock
+        )
     return found
 
 

@@ -7,6 +7,7 @@ from playwright.async_api import Page
 
 from leyden.app.serving.site import Site
 from leyden.base.platform import Platform
+from leyden.base.price_source import ask
 from tests.base.pages.visitor import Visitor
 from tests.base.test_prices import serving
 from tests.nodes.fleet_harness import FleetHarness
@@ -41,7 +42,7 @@ async def test_amounts_have_a_worth_where_the_operator_has_a_price(
     site: Site, alice: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     async with serving() as source:
-        await platform.prices.ask(source.url, "USD", platform.clock)
+        await ask(platform.prices, source.url, "USD", platform.clock)
     async with node_pages(site, alice, fleet_harness) as pages:
         await pages.open("/wallet/receive")
         assert await shown(pages.page, "can-receive") == "400,000 sat"

@@ -13,7 +13,7 @@ from leyden.client import Lnd
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
 from leyden.customer.wallet.peers import CONNECT, key_and_host, reach
-from leyden.customer.wallet.reaching import NodeKeys, money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 from leyden.customer.wallet.send import outpoint
 from leyden.errors import Conflict, Malformed, NodeAway, NodeRefused
 
@@ -54,7 +54,7 @@ def open_(
     sat_per_vbyte: int | None,
     zero_conf: bool,
     yes: bool,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Open a channel of SATS to PEER, with this node's own coins.
@@ -134,7 +134,7 @@ def close(
     sat_per_vbyte: int | None,
     address: str,
     yes: bool,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Close CHANNEL (its point, as in `leyden wallet channels`).
@@ -238,7 +238,7 @@ def fees(
     base_fee_msat: int | None,
     fee_rate_ppm: int | None,
     time_lock_delta: int,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """List what this node charges for forwarding, or set it for CHANNEL or --all.

@@ -7,7 +7,7 @@ import click
 from leyden.base.cli.output import print_json, print_rows
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
-from leyden.customer.wallet.reaching import NodeKeys, money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 
 _METHODS: Final = ("lnrpc.Lightning/ListUnspent",)
 _ALL: Final = "/v1/utxos?min_confs=0&max_confs=9999999"
@@ -20,7 +20,7 @@ def coins(
     session: ApiSession,
     node: str,
     *,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """List the coins that this node can spend on-chain, the largest first.

@@ -14,7 +14,7 @@ from leyden.client import Lnd
 from leyden.client.payments import MSAT, failure
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
-from leyden.customer.wallet.reaching import NodeKeys, money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 
 _METHODS: Final = (
     "lnrpc.Lightning/ListInvoices",
@@ -137,7 +137,7 @@ def payments(
     days: int,
     limit: int,
     as_csv: bool,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """List invoices, payments, on-chain transactions and forwards, newest first.

@@ -8,7 +8,7 @@ from leyden.base.cli.output import print_done, print_json, print_rows
 from leyden.client import Lnd
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
-from leyden.customer.wallet.reaching import NodeKeys, money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 from leyden.errors import Malformed, NodeRefused
 
 CONNECT: Final = "lnrpc.Lightning/ConnectPeer"
@@ -47,7 +47,7 @@ def peers(
     session: ApiSession,
     node: str,
     *,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """List the nodes that this one is connected to.
@@ -81,7 +81,7 @@ def connect(
     node: str,
     peer: str,
     *,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Connect to PEER (PUBLIC-KEY@HOST:PORT).
@@ -108,7 +108,7 @@ def disconnect(
     node: str,
     peer: str,
     *,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Disconnect PEER (its public key), with which there is no channel.

@@ -146,7 +146,7 @@ def _what_to_check(error: NodeAway, name: str) -> str:
     )
 
 
-class NodeKeys(Struct, frozen=True, kw_only=True):
+class OwnerKeys(Struct, frozen=True, kw_only=True):
     """The files by which a command may call a node."""
 
     password_file: Path | None
@@ -155,7 +155,7 @@ class NodeKeys(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def open_for(
-    session: ApiSession, node: NodeItem, keys: NodeKeys, methods: Sequence[str]
+    session: ApiSession, node: NodeItem, keys: OwnerKeys, methods: Sequence[str]
 ) -> Iterator[Lnd]:
     """Open a connection that may call these methods of lnd, for an hour, and no others.
 
@@ -187,7 +187,7 @@ def money_options(command: Callable[..., None]) -> Callable[..., Any]:
         macaroon_file: Path | None,
         **options: Any,
     ) -> None:
-        keys = NodeKeys(password_file=password_file, macaroon_file=macaroon_file)
+        keys = OwnerKeys(password_file=password_file, macaroon_file=macaroon_file)
         command(*args, keys=keys, **options)
 
     made: Callable[..., Any] = password_option(

@@ -12,7 +12,7 @@ from leyden.client.payments import MSAT, PaymentState
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
 from leyden.customer.wallet.channel_changes import open_channel
-from leyden.customer.wallet.reaching import NodeKeys, money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 from leyden.customer.wallet.send import outcome, outpoint
 from leyden.errors import Conflict, NodeRefused
 
@@ -59,7 +59,7 @@ def rebalance(
     fee_limit: int,
     timeout: int,
     yes: bool,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Move SATS of local balance from channel FROM to channel TO.

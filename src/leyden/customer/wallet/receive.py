@@ -13,7 +13,7 @@ from leyden.base.cli.output import print_fields, print_json
 from leyden.client import Lnd
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
-from leyden.customer.wallet.reaching import NodeKeys, money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 from leyden.errors import Malformed
 
 _METHODS: Final = (
@@ -59,7 +59,7 @@ def receive(
     on_chain: bool,
     both: bool,
     wait: bool,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Create an invoice for SATS, or an on-chain address.

@@ -23,7 +23,7 @@ from leyden.client import Lnd, lnurl, payments
 from leyden.client.payments import MSAT, DecodedInvoice, Payment, PaymentState
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
-from leyden.customer.wallet.reaching import NodeKeys, money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 from leyden.errors import Conflict, LeydenError, Malformed, NodeAway, NodeRefused
 from leyden.schemas.nodes import NodeItem
 from leyden.values import Struct
@@ -132,7 +132,7 @@ def send(
     sat_per_vbyte: int | None,
     coins: tuple[str, ...],
     yes: bool,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Pay TARGET: an invoice, an address, a BIP 21 URI, a lightning address, an LNURL.
@@ -482,7 +482,7 @@ def bump(
     *,
     sat_per_vbyte: int,
     yes: bool,
-    keys: NodeKeys,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Raise the fee of an unconfirmed transaction TXID of this wallet.
