@@ -1,5 +1,6 @@
 """What a bitcoin costs: from the operator's source, and only while it is known."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -102,6 +103,10 @@ async def test_a_source_that_is_away_is_no_error(
     assert "price_source gives no price" in caplog.text
 
 
+def jobs() -> set[str]:
+    return {task.get_name() for task in asyncio.all_tasks()}
+
+
 async def test_an_installation_asks_its_source_but_never_on_a_private_chain(
     tmp_path: Path,
 ) -> None:
@@ -110,6 +115,7 @@ async def test_an_installation_asks_its_source_but_never_on_a_private_chain(
         migrate(given)
         async with running(given, loops=False) as platform:
             await until(lambda: platform.prices.last(platform.clock()))
+            assert {"samples", "prices"} <= jobs()
         asked = source.asked
         private = settings(
             tmp_path,
@@ -117,6 +123,8 @@ async def test_an_installation_asks_its_source_but_never_on_a_private_chain(
             testnet_rpc_certificate=str(tmp_path / "devnet" / "rpc.cert"),
         )
         async with running(private, loops=False) as platform:
+            assert "samples" in jobs()
+            assert "prices" not in jobs()
             assert platform.prices.last(platform.clock()) is None
         assert source.asked == asked
 

@@ -155,6 +155,7 @@ async def test_a_sample_takes_the_place_of_the_one_that_is_too_old(
     now = began + (DAY.count + 1) * DAY.step
     found = await db.reader.node_samples.of(node.id, DAY, now=now)
     assert [each.memory for each in found] == [*range(2, DAY.count + 2)]
+    assert len(await db.reader.node_samples.of(node.id, DAY, now=began)) == DAY.count
     later = now + timedelta(hours=23)
     left = await db.reader.node_samples.of(node.id, DAY, now=later)
     assert [each.memory for each in left] == [*range(94, DAY.count + 2)]

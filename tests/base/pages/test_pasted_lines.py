@@ -28,11 +28,12 @@ _PLAIN = ("order.lightning_invoice", "order.id", "node.id", "nodes[0].id if ")
         "",
     ],
 )
-def test_a_shell_takes_a_value_as_it_is(name: str) -> None:
+def test_a_shell_takes_a_value_as_it_is(name: str, tmp_path: Path) -> None:
     line = environment(version="1").from_string("leyden wallet drill {{ name|shell }}")
     pasted = html.unescape(line.render(name=name))
     said = subprocess.run(
         ["sh"],
+        cwd=tmp_path,
         input=f"leyden() {{ printf '<%s>' \"$@\"; }}\n{pasted}\n",
         capture_output=True,
         text=True,
