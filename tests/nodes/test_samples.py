@@ -164,6 +164,22 @@ async def test_a_sample_takes_the_place_of_the_one_that_is_too_old(
     assert await db.reader.node_samples.of(node.id, DAY, now=now) == []
 
 
+async def test_of_a_node_whose_data_is_gone_no_samples_are_left(
+    harness: FleetHarness, node: Node
+) -> None:
+    db = harness.fleet.database
+    async with db.transaction() as tx:
+        sample = Sample(DAY.begin(harness.now), 1, None, None, None, 0)
+        await tx.node_samples.keep(node.id, DAY, sample)
+    now = harness.now
+    await harness.ask(node, Action.DELETE)
+    await harness.work()
+    assert await db.reader.node_samples.of(node.id, DAY, now=now) != []
+    harness.now += timedelta(days=30)
+    await harness.work()
+    assert await db.reader.node_samples.of(node.id, DAY, now=now) == []
+
+
 async def test_the_task_of_the_release_before_is_ended(harness: FleetHarness) -> None:
     db = harness.fleet.database
     async with db.transaction() as tx:
