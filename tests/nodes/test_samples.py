@@ -142,9 +142,11 @@ async def test_a_day_and_a_month_are_stored_in_steps_of_their_own(
 
 
 async def test_a_sample_takes_the_place_of_the_one_that_is_too_old(
-    harness: FleetHarness, node: Node
+    db: Database, sealer: Sealer, authority: Authority
 ) -> None:
-    db = harness.fleet.database
+    harness = FleetHarness(db, sealer, authority)
+    await harness.found()
+    node = await harness.create()
     began = DAY.begin(harness.now)
     async with db.transaction() as tx:
         for number in range(DAY.count + 2):
