@@ -130,17 +130,15 @@ class Samples:
         since, newest = step - span.step, span.step // SAMPLE_INTERVAL
         node_ids = list(self._samples)
         for begin in range(0, len(node_ids), _STORED_AT_ONCE):
-            found = {
-                node_id: [
-                    each for each in self.of(node_id, newest=newest) if each.at >= since
-                ]
-                for node_id in node_ids[begin : begin + _STORED_AT_ONCE]
-            }
+            found = {}
+            for node_id in node_ids[begin : begin + _STORED_AT_ONCE]:
+                samples = self.of(node_id, newest=newest)
+                if samples := [each for each in samples if each.at >= since]:
+                    found[node_id] = coarse(samples, at=step)
+                await asyncio.sleep(0)  # an hour of one node takes 350 µs
             async with fleet.database.transaction() as tx:
-                for node_id, samples in found.items():
-                    if samples:
-                        sample = coarse(samples, at=step)
-                        await tx.node_samples.keep(node_id, span, sample)
+                for node_id, sample in found.items():
+                    await tx.node_samples.keep(node_id, span, sample)
 
     def _cores(self, node: Node, usage: Usage, now: datetime) -> float | None:
         """Return how much of a processor a node has used since its last sample."""
