@@ -14,8 +14,9 @@ from leyden.nodes.certificates.authority import Authority
 from leyden.nodes.fleet import EVERYTHING
 from leyden.nodes.gateway.base import GatewayElsewhere, Traffic
 from leyden.nodes.rules.nodes import Action, Node
+from leyden.nodes.rules.samples import DAY, HOUR, MONTH, SAMPLE_INTERVAL, Sample
 from leyden.nodes.runtimes.base import Usage
-from leyden.nodes.samples import KEEP_NEWEST, SAMPLE_INTERVAL, Samples
+from leyden.nodes.samples import Samples
 from leyden.values import replace
 from tests.nodes.fleet_harness import FleetHarness
 
@@ -100,15 +101,85 @@ async def test_an_hour_is_kept_and_nothing_of_nodes_that_do_not_run(
 ) -> None:
     samples = Samples()
     await taken(
-        samples, harness, *(Usage(memory=each) for each in range(KEEP_NEWEST + 2))
+        samples, harness, *(Usage(memory=each) for each in range(HOUR.count + 2))
     )
     stored = samples.of(node.id)
-    assert [each.memory for each in stored] == [*range(2, KEEP_NEWEST + 2)]
+    assert [each.memory for each in stored] == [*range(2, HOUR.count + 2)]
     assert stored[-1].at - stored[0].at == timedelta(hours=1) - SAMPLE_INTERVAL
     await harness.ask(node, Action.STOP)
     await harness.work()
     await samples.take(harness.fleet)
     assert samples.of(node.id) == ()
+
+
+async def test_a_day_and_a_month_are_stored_in_steps_of_their_own(
+    harness: FleetHarness, node: Node
+) -> None:
+    """By whichever process comes first, from what it knows of the step."""
+    reader = harness.fleet.database.reader
+    harness.now = DAY.begin(harness.now)
+    began = MONTH.begin(harness.now)
+    first, second = Samples(), Samples()
+    for minute in range(0, 61, 5):
+        harness.node_files.used[node.id] = Usage(
+            memory=1_000_000 * (minute + 1), cpu_cores=0.2 if minute % 10 else 0.1
+        )
+        harness.gateway.counted[node.id] = Traffic(3, 1000 * minute, 7)
+        await first.take(harness.fleet)
+        await second.take(harness.fleet)
+        harness.now += timedelta(minutes=5)
+    day = await reader.node_samples.of(node.id, DAY, now=harness.now)
+    assert [each.at - day[0].at for each in day] == [
+        timedelta(minutes=15 * number) for number in range(4)
+    ]
+    assert [each.memory for each in day] == [
+        1_000_000 * (minute + 1) for minute in (15, 30, 45, 60)
+    ]
+    assert day[0].cpu_cores == 0.15
+    assert (day[1].bytes_in, day[1].bytes_out) == (30_000, 7)
+    (month,) = await reader.node_samples.of(node.id, MONTH, now=harness.now)
+    assert month.at == began + timedelta(hours=1)
+
+
+async def test_a_sample_takes_the_place_of_the_one_that_is_too_old(
+    db: Database, sealer: Sealer, authority: Authority
+) -> None:
+    harness = FleetHarness(db, sealer, authority)
+    await harness.found()
+    node = await harness.create()
+    began = DAY.begin(harness.now)
+    async with db.transaction() as tx:
+        for number in range(DAY.count + 2):
+            sample = Sample(began + number * DAY.step, number, None, None, None, 0)
+            await tx.node_samples.keep(node.id, DAY, sample)
+            late = replace(sample, memory=None)
+            await tx.node_samples.keep(node.id, DAY, late)  # another process
+    now = began + (DAY.count + 1) * DAY.step
+    found = await db.reader.node_samples.of(node.id, DAY, now=now)
+    assert [each.memory for each in found] == [*range(2, DAY.count + 2)]
+    assert len(await db.reader.node_samples.of(node.id, DAY, now=began)) == DAY.count
+    later = now + timedelta(hours=23)
+    left = await db.reader.node_samples.of(node.id, DAY, now=later)
+    assert [each.memory for each in left] == [*range(94, DAY.count + 2)]
+    async with db.transaction() as tx:
+        await tx.node_samples.delete(node.id)
+    assert await db.reader.node_samples.of(node.id, DAY, now=now) == []
+
+
+async def test_of_a_node_whose_data_is_gone_no_samples_are_left(
+    harness: FleetHarness, node: Node
+) -> None:
+    db = harness.fleet.database
+    async with db.transaction() as tx:
+        sample = Sample(DAY.begin(harness.now), 1, None, None, None, 0)
+        await tx.node_samples.keep(node.id, DAY, sample)
+    now = harness.now
+    await harness.ask(node, Action.DELETE)
+    await harness.work()
+    assert await db.reader.node_samples.of(node.id, DAY, now=now) != []
+    harness.now += timedelta(days=30)
+    await harness.work()
+    assert await db.reader.node_samples.of(node.id, DAY, now=now) == []
 
 
 async def test_the_task_of_the_release_before_is_ended(harness: FleetHarness) -> None:

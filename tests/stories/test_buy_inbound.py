@@ -28,6 +28,7 @@ from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.hosted import Hosted, hosted
 from tests.programs import built
 from tests.stories.platform import LEYDEN, Refused, RunningPlatform
+from tests.stories.test_receiving import receives_from_afar
 
 pytestmark = [
     pytest.mark.real,
@@ -411,6 +412,7 @@ async def test_a_hosted_node_gets_its_channel_and_receives_through_it(
         assert not channel["private"]
         await receiving.receive(trading_platform.home, buyer, channel)
         await trading_platform.run("dev", "pay", await buyer.invoice(5_000))
+        await receives_from_afar(trading_platform, buyer, payer="seller")
     await proved(trading_platform)
 
 

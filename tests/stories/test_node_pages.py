@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.nodes.pages.wallet.sealing import seal_jwe
-from tests.programs import needs
+from tests.programs import built, needs
 from tests.stories.platform import RunningPlatform
 from tests.stories.test_browser import alice, nothing_was_told, turn_to
 from tests.stories.test_node_story import is_answered
@@ -28,8 +28,11 @@ PASSWORD = "a lamp in the harbour"
 MEMO, ANOTHER = "a rope for the pier", "two ropes for the pier"
 
 
-async def with_coins(platform: RunningPlatform, name: str) -> Peer:
-    peer = Peer(platform, await platform.create(name))
+async def with_coins(platform: RunningPlatform, name: str, version: str) -> Peer:
+    built(f"lnd {version}")
+    settings = {"alias": name}
+    made = await platform.create(name, version=version, settings=settings)
+    peer = Peer(platform, made)
     await peer.opens_its_wallet()
     await platform.until("it has its coins", peer.has_its_coins)
     return peer
@@ -124,11 +127,14 @@ async def send_coins(window: Window, west: Peer) -> None:
     await window.see("Sent 50,000 sat")
 
 
+@pytest.mark.parametrize(
+    "version", ["v0.20.2-beta", pytest.param("v0.21.2-beta", marks=pytest.mark.long)]
+)
 async def test_the_owner_opens_a_channel_pays_is_paid_and_closes_it(
-    platform: RunningPlatform, tmp_path: Path
+    platform: RunningPlatform, tmp_path: Path, version: str
 ) -> None:
     east, west = await asyncio.gather(
-        *(with_coins(platform, name) for name in ("east quay", "west quay"))
+        *(with_coins(platform, name, version) for name in ("east quay", "west quay"))
     )
     await in_the_vault(platform, east)
     folder = tmp_path / "alice"

@@ -64,17 +64,18 @@ async def receives(
     assert int(channel["local_balance"]) == sats + 5_000
 
 
-async def receives_from_afar(platform: RunningPlatform, to: PurchasingNode) -> None:
+async def receives_from_afar(
+    platform: RunningPlatform, payee: receiving.Payee, *, payer: str = "asker"
+) -> None:
     """Hold that a payment arrives whose sender has no channel with the seller."""
-    assert isinstance(to.node, Wallet)
     lnds = access.load(platform.home).lnds
     async with (
         wallet.opened(lnds["customer"]) as customer,
-        wallet.opened(lnds["asker"]) as stranger_,
+        wallet.opened(lnds[payer]) as stranger_,
     ):
         # What it has in its channel with the customer is more than the reserve then.
         await customer.pay(await stranger_.invoice(250_000))
-        invoice, key = await to.node.invoice(3_000), await to.node.key()
+        invoice, key = await payee.invoice(3_000), await payee.key()
 
         async def is_found() -> bool:
             return await stranger_.has_hints(invoice) or await stranger_.has_route(
@@ -101,7 +102,8 @@ async def test_direct_channel_receives_payments_of_the_customer(
         )
     assert channel["private"] is not announce
     await receives(trading_platform, buyer, channel)
-    await receives_from_afar(trading_platform, buyer)
+    assert isinstance(buyer.node, Wallet)
+    await receives_from_afar(trading_platform, buyer.node)
     seller = json.loads(await trading_platform.run("seller", "--json"))
     assert seller["unreachable"] is None
 
@@ -119,3 +121,4 @@ async def test_lsps1_channel_receives_payments_of_the_customer(
         )
     assert channel["private"]
     await receives(trading_platform, buyer, channel)
+    await receives_from_afar(trading_platform, buyer.node)

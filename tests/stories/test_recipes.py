@@ -51,12 +51,31 @@ CALLS = {
         *(("GET", "/v1/payments"), ("POST", "/v1/channels"), ("POST", "/v1/peers")),
         *(("GET", "/v1/channels/backup"), ("POST", "/v1/signmessage")),
     ),
+    "rtl": (
+        *(("GET", "/v1/getinfo"), ("GET", "/v1/channels"), ("GET", "/v1/peers")),
+        *(("GET", "/v1/balance/blockchain"), ("GET", "/v1/transactions")),
+        *(("GET", "/v1/fees"), ("POST", "/v1/chanpolicy"), ("POST", "/v1/switch")),
+        *(("GET", "/v1/newaddress"), ("POST", "/v1/invoices")),
+        *(("POST", "/v2/router/send"), ("POST", "/v1/channels/transactions")),
+        *(("GET", "/v1/channels/backup"), ("POST", "/v1/signmessage")),
+    ),
+    "albyhub": (
+        *(("GET", "/v1/getinfo"), ("GET", "/v1/channels"), ("GET", "/v1/peers")),
+        *(("GET", "/v1/balance/channels"), ("GET", "/v1/balance/blockchain")),
+        *(("POST", "/v1/invoices"), ("POST", "/v2/invoices/hodl")),
+        *(("GET", f"/v1/invoice/{_HASH}"), ("POST", "/v2/router/send")),
+        *(("GET", "/v1/payments"), ("POST", "/v1/channels"), ("POST", "/v1/peers")),
+        *(("GET", "/v1/newaddress"), ("POST", "/v1/transactions")),
+        ("POST", "/v1/signmessage"),
+    ),
 }
 FORBIDDEN = {
     "zeus": [("GET", "/v1/macaroon/ids")],
     "btcpay": [("POST", "/v1/channels/transactions"), ("POST", "/v1/transactions")],
     "lnbits": [("POST", "/v1/transactions"), ("POST", "/v1/channels")],
     "thunderhub": [("GET", "/v1/macaroon/ids")],
+    "rtl": [("GET", "/v1/macaroon/ids")],
+    "albyhub": [("GET", "/v1/macaroon/ids")],
 }
 
 

@@ -12,8 +12,8 @@ from leyden.app.front import dashboard, make_front
 from leyden.app.loops import put_standing, queues
 from leyden.app.serving.public import metrics
 from leyden.backups.wiring import restored
-from leyden.base import processes
-from leyden.base.background import background
+from leyden.base import price_source, processes
+from leyden.base.background import Job, background
 from leyden.base.chain_controls import ChainControls
 from leyden.base.daemons.build import default_cache
 from leyden.base.daemons.operator_binaries import own as own_programs
@@ -128,9 +128,7 @@ async def running(
                 stack.push_async_callback(platform.tails.close)
             if far is not None:
                 stack.callback(far.close)
-            if platform.fleet is not None:
-                follow = partial(platform.samples.follow, platform.fleet)
-                await looping.enter_async_context(background({"samples": follow}))
+            await looping.enter_async_context(background(_for_pages(platform)))
         if loops:
             await looping.enter_async_context(_looping(platform, process_id))
         await _check_authority(platform, settings)
@@ -163,6 +161,19 @@ def _bound(
     for each in challenged:
         stack.callback(each.close)
     return sockets, challenged
+
+
+def _for_pages(platform: Platform) -> dict[str, Job]:
+    """Return the jobs of a process that serves pages."""
+    settings, found = platform.settings, dict[str, Job]()
+    if platform.fleet is not None:
+        found["samples"] = partial(platform.samples.follow, platform.fleet)
+    if settings.price_source and not settings.has_private_chain:
+        source = (settings.price_source, settings.price_currency)
+        found["prices"] = partial(
+            price_source.follow, platform.prices, *source, platform.clock
+        )
+    return found
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from leyden.base.chain_controls import ChainControls
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
+from leyden.base.prices import Prices
 from leyden.base.rules.times import Clock
 from leyden.base.settings import Settings
 from leyden.channels import sources
@@ -33,6 +34,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     tails: Tails | None = None  # where nobody waits for events
     private_chain: ChainControls | None = None  # None: the chain is not `leyden up`'s
     samples: Samples = field(default_factory=Samples)
+    prices: Prices = field(default_factory=Prices)
     # What ends once the database is closed.
     afterwards: AsyncExitStack = field(default_factory=AsyncExitStack)
 

@@ -211,6 +211,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
         await tx.issued.delete(node.api_endpoint)
         await tx.log_positions.delete(node.id)
         await tx.node_reports.delete(node.id)
+        await tx.node_samples.delete(node.id)
         await tx.node_drills.delete(node.id)
         await tx.node_starts.delete(node.id)
         await tx.node_keys.delete(node.id)

@@ -1,8 +1,10 @@
-"""Resource usage of nodes in the last hour, for a node's page.
+"""Resource usage of nodes, for a node's page.
 
-Each process that serves pages takes samples of its own, keeps them in memory, and loses
-them at its end. A database would have to write a row for each of ten thousand nodes
-twice a minute, for charts that are seldom looked at.
+Each process that serves pages takes samples of its own, keeps those of an hour in
+memory, and loses them at its end. A database would have to write a row for each of ten
+thousand nodes twice a minute, for charts that are seldom looked at. For the last day
+and month it stores one for each quarter of an hour and each hour: whichever process
+comes first.
 """
 
 import asyncio
@@ -10,7 +12,7 @@ import logging
 import math
 from array import array
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from leyden.base.tasks.steps import ClaimedTask
@@ -18,14 +20,22 @@ from leyden.errors import Away
 from leyden.nodes.fleet import Fleet
 from leyden.nodes.gateway.base import Traffic
 from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.samples import (
+    DAY,
+    HOUR,
+    MONTH,
+    SAMPLE_INTERVAL,
+    Sample,
+    Span,
+    coarse,
+)
 from leyden.nodes.runtimes.base import Usage
 from leyden.values import Struct
 
 RETIRED: Final = "samples"
-SAMPLE_INTERVAL: Final = timedelta(seconds=30)
-KEEP_NEWEST: Final = 120  # an hour
 # Nobody else waits for longer than these few take: 4 µs each.
 _AT_A_TIME: Final = 250
+_STORED_AT_ONCE: Final = 100  # in a transaction, for which other writers wait
 _FIELDS: Final = 6  # of a sample; 6 KiB a node, and 60 MiB for ten thousand
 _UNKNOWN: Final = math.nan
 
@@ -34,17 +44,6 @@ log = logging.getLogger(__name__)
 
 async def retire(_due: ClaimedTask) -> None:
     """End the task of the release before this one, which one worker sampled by."""
-
-
-class Sample(Struct, frozen=True):
-    """A node's resource usage at one moment; None is not known."""
-
-    at: datetime
-    memory: int | None
-    cpu_cores: float | None  # on average since the sample before
-    bytes_in: int | None
-    bytes_out: int | None
-    height: int  # 0 is not known
 
 
 class _Counted(Struct, frozen=True):
@@ -62,10 +61,11 @@ class Samples:
         # Numbers alone, a dozen objects less for each of a million samples.
         self._samples: dict[str, array[float]] = {}
         self._counted: dict[str, _Counted] = {}
+        self._kept: dict[str, datetime] = {}  # by span: the step that was stored last
 
-    def of(self, node_id: str) -> Sequence[Sample]:
-        """Return a node's samples, oldest first."""
-        samples = self._samples.get(node_id, ())
+    def of(self, node_id: str, *, newest: int = HOUR.count) -> Sequence[Sample]:
+        """Return a node's newest samples, oldest first."""
+        samples = self._samples.get(node_id, ())[-newest * _FIELDS :]
         return tuple(
             _sample(samples[begin : begin + _FIELDS])
             for begin in range(0, len(samples), _FIELDS)
@@ -114,10 +114,31 @@ class Samples:
                     usage.height,
                 )
             )
-            del remaining[node.id][: -KEEP_NEWEST * _FIELDS]
+            del remaining[node.id][: -HOUR.count * _FIELDS]
             if usage.cpu_s is not None:
                 counted[node.id] = _Counted(node.process, now, usage.cpu_s)
         self._samples, self._counted = remaining, counted
+        for span in (DAY, MONTH):
+            step = span.begin(now)
+            # The first step of a process is a part of one.
+            if self._kept.setdefault(span.name, step) < step:
+                await self._keep(fleet, span, step)
+                self._kept[span.name] = step
+
+    async def _keep(self, fleet: Fleet, span: Span, step: datetime) -> None:
+        """Store one sample of each node for the step that ends here."""
+        since, newest = step - span.step, span.step // SAMPLE_INTERVAL
+        node_ids = list(self._samples)
+        for begin in range(0, len(node_ids), _STORED_AT_ONCE):
+            found = {}
+            for node_id in node_ids[begin : begin + _STORED_AT_ONCE]:
+                samples = self.of(node_id, newest=newest)
+                if samples := [each for each in samples if each.at >= since]:
+                    found[node_id] = coarse(samples, at=step)
+                await asyncio.sleep(0)  # an hour of one node takes 350 µs
+            async with fleet.database.transaction() as tx:
+                for node_id, sample in found.items():
+                    await tx.node_samples.keep(node_id, span, sample)
 
     def _cores(self, node: Node, usage: Usage, now: datetime) -> float | None:
         """Return how much of a processor a node has used since its last sample."""

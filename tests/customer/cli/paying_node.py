@@ -30,7 +30,7 @@ class PayingNode:
         self.macaroons: set[str] = set()
         self.invoices: dict[str, dict[str, Any]] = {}
         self.payments: dict[str, str] = {}  # by hash
-        self.outcome = "SUCCEEDED"  # of payments; "hangs", "drops" or "locks"
+        self.outcome = "SUCCEEDED"  # of payments; "hangs", "drops", "locks" or "loses"
         self.is_locked = False
         self.transactions: list[dict[str, Any]] = []
         self.drops: set[str] = set()  # paths that are done, and not answered
@@ -139,9 +139,12 @@ class PayingNode:
 
     def _pay(self, body: dict[str, Any]) -> list[Any]:
         del body
-        status = {"hangs": "IN_FLIGHT", "drops": "SUCCEEDED", "locks": "IN_FLIGHT"}
+        status = {
+            **dict.fromkeys(("hangs", "locks", "loses"), "IN_FLIGHT"),
+            "drops": "SUCCEEDED",
+        }
         self.payments[HASH] = status.get(self.outcome, self.outcome)
-        if self.outcome in {"drops", "locks"}:
+        if self.outcome in {"drops", "locks", "loses"}:
             return [200]  # the connection ends without an update
         return [200, update(self.payments[HASH])]
 

@@ -607,6 +607,7 @@ def test_balance_moves_from_one_channel_to_another_within_a_fee_limit(
     )
     for outcome, code, says in (
         ("FAILED", 5, "nothing was moved, and no fee paid"),
+        ("loses", 7, "whether it was moved is not known yet"),
         ("locks", 7, "whether it was moved is not known yet"),
     ):
         lnd.outcome = outcome

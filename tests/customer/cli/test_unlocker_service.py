@@ -107,6 +107,11 @@ def test_one_line_sets_it_up_and_a_dry_run_says_whether_it_works(
     listed.password.file.write_text("another one\n")  # type: ignore[union-attr]
     wrong = typed("unlocker", "check")
     assert (wrong.exit_code, "isn't the wallet's" in wrong.stdout) == (5, True)
+    node.state = "NON_EXISTING"
+    listed.password.file.write_text(PASSWORD)  # type: ignore[union-attr]
+    early = typed("unlocker", "install", name)
+    assert f"no wallet yet: leyden wallet init {name!r}" in early.stdout
+    assert "whitelist" not in early.stdout
     monkeypatch.setenv("LEYDEN_WALLET_PASSWORD", "another one")
     refused = typed("unlocker", "install", name)
     assert (refused.exit_code, "isn't the wallet's" in refused.stderr) == (8, True)

@@ -1,5 +1,6 @@
-"""Channels: the list, opening, closing, fees and peers; each confirmed first."""
+"""Channels: opening, closing, moving balance, fees and peers; each confirmed first."""
 
+import base64
 from typing import Any
 
 from leyden.app.serving.site import Site
@@ -78,11 +79,14 @@ async def test_a_channel_is_opened_closed_and_its_fees_changed(
         (connect,) = lnd.asked("POST /v1/peers")
         assert connect["addr"] == {"pubkey": MOLE, "host": "mole.example:9735"}
         assert lnd.granted[1] == {
-            f"uri:/lnrpc.Lightning/{call}"
-            for call in (
-                *("OpenChannelSync", "CloseChannel", "UpdateChannelPolicy"),
-                *("ConnectPeer", "DisconnectPeer"),
-            )
+            "uri:/routerrpc.Router/SendPaymentV2",
+            *(
+                f"uri:/lnrpc.Lightning/{call}"
+                for call in (
+                    *("OpenChannelSync", "CloseChannel", "UpdateChannelPolicy"),
+                    *("ConnectPeer", "DisconnectPeer"),
+                )
+            ),
         }
 
         policy: dict[str, Any] = {"time_lock_delta": 77}
@@ -148,6 +152,134 @@ async def test_what_goes_wrong_says_what_happened_to_the_money(
         await page.uncheck("#force")
         await pages.press("Close channel")
         assert "The channel stays open." in await pages.alert()
+
+
+HASH = "5a" * 32
+
+
+def moved(status: str, **more: object) -> dict[str, object]:
+    return {
+        "status": status,
+        "payment_hash": HASH,
+        "value_msat": "5000000",
+        "fee_msat": "1500",
+        "creation_time_ns": "1772366400000000000",
+        "htlcs": [{}],
+        **more,
+    }
+
+
+async def moving(pages: NodePages) -> None:
+    """Open the page of a node with two channels, with an amount to move."""
+    far = channel(100_000, 300_000, remote_pubkey=MOLE, chan_id="43", peer_alias="mole")
+    near = channel(600_000, 400_000, active=True)
+    both = [near, far | {"active": True, "channel_point": f"{'2e' * 32}:0"}]
+    pages.lnd.answers |= {
+        "GET /v1/channels": {"channels": both},
+        "POST /v1/invoices": {
+            "r_hash": base64.b64encode(bytes.fromhex(HASH)).decode(),
+            "payment_request": "lnsb50u1own",
+        },
+        "GET /v2/router/track/": Refusal("payment isn't initiated"),
+    }
+    await pages.open("/wallet/channels")
+    await ask_to_move(pages)
+
+
+async def ask_to_move(pages: NodePages) -> None:
+    await pages.press("Move balance out of the channel with pier")
+    await pages.page.fill("#move-amount", "5000")
+    await pages.page.fill("#move-limit", "7")
+    await pages.press("Move balance")
+
+
+async def test_balance_moves_by_a_payment_of_the_node_to_itself(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    async with node_pages(site, alice, fleet_harness) as pages:
+        lnd = pages.lnd
+        lnd.answers["POST /v2/router/send"] = [moved("IN_FLIGHT"), moved("SUCCEEDED")]
+        await moving(pages)
+        lines = await pages.confirm("Move 5,000 sat")
+        assert lines == [
+            "Out through the channel with pier, back in from mole.",
+            "The fee is at most 7 sat. Only the fee leaves this node.",
+        ]
+        assert await said(pages) == "Moved 5,000 sat, for a fee of 1.5 sat."
+        (made,) = lnd.asked("POST /v1/invoices")
+        assert (made["value"], made["expiry"]) == ("5000", "120")
+        assert lnd.asked("POST /v2/router/send") == [
+            {
+                "payment_request": "lnsb50u1own",
+                "fee_limit_sat": "7",
+                "timeout_seconds": 60,
+                "outgoing_chan_ids": ["42"],
+                "last_hop_pubkey": base64.b64encode(bytes.fromhex(MOLE)).decode(),
+                "allow_self_payment": True,
+            }
+        ]
+
+
+async def test_balance_that_does_not_move_says_what_became_of_it(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    async with node_pages(site, alice, fleet_harness) as pages:
+        page, lnd = pages.page, pages.lnd
+        failure = moved("FAILED", failure_reason="FAILURE_REASON_NO_ROUTE")
+        lnd.answers["POST /v2/router/send"] = [failure]
+        await moving(pages)
+        await pages.confirm("Move 5,000 sat")
+        alert = await pages.alert()
+        assert alert.startswith("No route")
+        assert alert.endswith("Nothing was moved, and no fee was paid.")
+        lnd.answers["POST /v2/router/send"] = Refusal("self-payments not allowed")
+        await ask_to_move(pages)
+        await pages.confirm("Move 5,000 sat")
+        await pages.see("self-payments not allowed Nothing was moved")
+        await pages.press("Move balance out of the channel with pier")
+        for amount, limit, says in (
+            ("300001", "7", "at most 300,000 sat can move between these two."),
+            ("x", "7", "Amount: must be a whole number of sats."),
+            ("5000", "", "Fee limit: must be a whole number of sats."),
+        ):
+            await page.fill("#move-amount", amount)
+            await page.fill("#move-limit", limit)
+            await pages.press("Move balance")
+            assert says in await pages.alert()
+        lnd.answers["POST /v1/invoices"] = AWAY
+        await page.fill("#move-limit", "7")
+        await pages.press("Move balance")
+        await pages.confirm("Move 5,000 sat")
+        await pages.see("could not reach the node. Nothing was moved")
+        assert len(lnd.asked("POST /v2/router/send")) == 2
+
+
+async def test_balance_whose_payment_hangs_is_shown_and_moved_once(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    async with node_pages(site, alice, fleet_harness) as pages:
+        page, lnd = pages.page, pages.lnd
+        await page.clock.install()
+        lnd.answers["POST /v2/router/send"] = AWAY
+        await moving(pages)
+        await pages.confirm("Move 5,000 sat")
+        lnd.answers["GET /v2/router/track/"] = [moved("IN_FLIGHT")]
+        await page.clock.fast_forward("00:05")
+        await pages.see("1 attempt")
+        await page.clock.fast_forward("01:30")
+        await pages.see("The payment hangs.")
+        lnd.answers["GET /v2/router/track/"] = [moved("SUCCEEDED")]
+        await page.clock.fast_forward("00:05")
+        assert await said(pages) == "Moved 5,000 sat, for a fee of 1.5 sat."
+
+        lnd.answers["GET /v2/router/track/"] = Refusal("payment isn't initiated")
+        await ask_to_move(pages)
+        await pages.confirm("Move 5,000 sat")
+        for _ in range(3):
+            await page.clock.fast_forward("00:03")
+            await page.wait_for_timeout(100)
+        await pages.see("Whether the balance moved is not known.")
+        assert len(lnd.asked("POST /v2/router/send")) == 2
 
 
 async def test_a_wrong_password_spends_nothing(

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from leyden.nodes.pages.charts import charts
-from leyden.nodes.samples import Sample
+from leyden.nodes.rules.samples import DAY, MONTH, Sample
 from tests.conftest import NOW
 
 
@@ -87,3 +87,16 @@ def test_times_below_the_chart_are_round() -> None:
     moments = charts([sample(0.2), sample(0.7)])
     assert moments is not None
     assert [each.anchor for each in moments.ticks] == ["start", "end"]
+
+
+def test_a_day_and_a_month_have_steps_and_round_times_of_their_own() -> None:
+    day = charts([sample(15 * each) for each in range(96)], DAY)
+    assert day is not None
+    assert day.each[0].path.count("M") == 1
+    assert len(day.ticks) in {3, 4}
+    assert {each.at.hour % 6 for each in day.ticks} == {0}
+    month = charts([sample(60 * each) for each in range(720)], MONTH)
+    assert month is not None
+    assert month.each[0].path.count("M") == 1
+    assert len(month.ticks) in {4, 5}
+    assert {each.at.hour for each in month.ticks} == {0}

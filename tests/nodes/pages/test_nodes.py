@@ -10,8 +10,8 @@ from leyden.base.tasks.work import Work
 from leyden.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.nodes.housekeeping import Housekeeping
 from leyden.nodes.rules.observations import LndState
+from leyden.nodes.rules.samples import SAMPLE_INTERVAL
 from leyden.nodes.runtimes.base import Usage
-from leyden.nodes.samples import SAMPLE_INTERVAL
 from tests.base.pages.visitor import Visitor
 from tests.nodes.fleet_harness import FleetHarness
 

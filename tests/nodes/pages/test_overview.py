@@ -10,7 +10,7 @@ from playwright.async_api import Page, Route
 from leyden.app.serving.site import Site
 from leyden.base.platform import Platform
 from leyden.nodes.rules.observations import LndState
-from leyden.nodes.samples import SAMPLE_INTERVAL
+from leyden.nodes.rules.samples import DAY, SAMPLE_INTERVAL, Sample
 from tests.bakery import READER, baked
 from tests.base.pages.screen import Screen, chromium, served
 from tests.base.pages.visitor import Visitor
@@ -187,3 +187,14 @@ async def test_charts_say_what_is_under_the_pointer(
         await page.keyboard.press("ArrowLeft")
         used = await page.locator("figure output").nth(1).inner_text()
         assert re.fullmatch(r"\d\d:\d\d:\d\d: 0\.0 % of a core", used)
+        (node,) = await platform.database.reader.nodes.all_()
+        async with platform.database.transaction() as tx:
+            for number in range(3):
+                at = DAY.begin(fleet_harness.now) - number * DAY.step
+                kept = Sample(at, 90 << 20, 0.5, None, None, 0)
+                await tx.node_samples.keep(node.id, DAY, kept)
+        await page.get_by_role("link", name="Day", exact=True).click()
+        await page.wait_for_url("**/machine?span=day")
+        await page.locator("svg.chart").first.focus()
+        await page.keyboard.press("ArrowLeft")
+        assert re.search(r"20\d\d, \d\d:\d\d: ", await said.inner_text())

@@ -134,4 +134,5 @@ async def test_the_newest_are_shown_while_older_ones_are_read(
         await pages.press("Refresh")
         await page.wait_for_selector("#export:visible")
         await pages.see("1 to 50 of 507 payments")
+        assert await page.locator("#rows tr").count() == 50, "however many there are"
         assert await page.is_hidden("#partial")

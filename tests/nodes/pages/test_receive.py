@@ -6,7 +6,10 @@ from typing import Any
 from playwright.async_api import Page
 
 from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.price_source import ask
 from tests.base.pages.visitor import Visitor
+from tests.base.test_prices import serving
 from tests.nodes.fleet_harness import FleetHarness
 from tests.nodes.pages.node_pages import NodePages, Refusal, node_pages
 from tests.programs import needs
@@ -33,6 +36,23 @@ async def wish(pages: NodePages, **fields: str) -> None:
 
 async def shown(page: Page, name: str) -> str:
     return await page.inner_text(f"#{name}")
+
+
+async def test_amounts_have_a_worth_where_the_operator_has_a_price(
+    site: Site, alice: Visitor, platform: Platform, fleet_harness: FleetHarness
+) -> None:
+    async with serving() as source:
+        await ask(platform.prices, source.url, "USD", platform.clock)
+    async with node_pages(site, alice, fleet_harness) as pages:
+        await pages.open("/wallet/receive")
+        assert await shown(pages.page, "can-receive") == "400,000 sat"
+        await pages.see("\N{ALMOST EQUAL TO} $280.00")
+        await pages.page.fill("#amount", "21000")
+        await pages.see("\N{ALMOST EQUAL TO} $14.70")
+        await pages.page.fill("#amount", "")
+        await pages.press("Lock")
+        worth = await pages.page.locator(".worth").all_text_contents()
+        assert set(worth) == {""}
 
 
 async def test_an_invoice_is_made_and_seen_paid(

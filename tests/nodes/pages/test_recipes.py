@@ -36,7 +36,10 @@ async def test_a_program_that_does_not_resolve_localhost_names_is_told_the_line(
     (stored,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert stored.api_endpoint.endswith(".localhost")
     shown = (await alice.get(f"{node}/wallet/bakery")).text
-    for slug in ("lncli", "python", "javascript", "go", "lnbits", "thunderhub"):
+    for slug in (
+        *("lncli", "python", "javascript", "go"),
+        *("lnbits", "thunderhub", "rtl", "albyhub"),
+    ):
         line = f'<code id="hosts-{slug}">127.0.0.1 {stored.api_endpoint}</code>'
         steps = shown.partition(f'data-recipe="{slug}"')[2].partition("</ol>")[0]
         assert line in steps

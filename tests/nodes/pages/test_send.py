@@ -275,7 +275,6 @@ async def test_a_node_that_locks_in_the_middle_says_what_is_open(
 
 BAD = (
     ("", None, "Paste an invoice or an address."),
-    ("pier@example.org", None, "is a Lightning address or an LNURL"),
     ("a lamp", None, "Not an invoice, an address or a bitcoin: URI."),
     (INVOICE, {"timestamp": "1000"}, "This invoice expired at"),
     (INVOICE, {"destination": KEY}, "This invoice is of this node itself."),
@@ -305,6 +304,27 @@ async def test_what_cannot_be_paid_is_said_before_anything_is(
             alert = await pages.alert()
             assert says in alert
             assert not text or "Nothing was sent." in alert
+
+
+async def test_a_lightning_address_is_for_the_command(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    """The page may call no other server; a shell takes what was pasted as it is."""
+    async with node_pages(site, alice, fleet_harness) as pages:
+        await pages.open("/wallet/send")
+        node_id = pages.node.rpartition("/")[2]
+        for text, quoted in (
+            ("alice@harbour.example", "alice@harbour.example"),
+            ("lightning:LNURL1DP68", "LNURL1DP68"),
+            ("lnurlp://a.example/$(id)'s", "'lnurlp://a.example/$(id)'\\''s'"),
+        ):
+            await paste(pages, text)
+            await pages.see("This is a Lightning address or an LNURL.")
+            command = await pages.page.inner_text("#send-command")
+            assert command == f"leyden wallet send {node_id} {quoted} SATS"
+        await paste(pages, "a lamp")
+        assert "Nothing was sent." in await pages.alert()
+        assert await pages.page.is_hidden("#by-command")
 
 
 async def test_an_invoice_without_amount_asks_for_one(

@@ -75,7 +75,7 @@ async def test_a_node_with_a_signer_gets_no_seed_in_the_browser(
     root = f"{alice.root}/nodes/{node.id}"
     for page in ("initialise", "restore"):
         shown = (await alice.get(f"{root}/wallet/{page}")).text
-        assert "leyden wallet init" in shown
+        assert "leyden wallet init &#39;harbour light&#39; " in shown
         assert "--watch-only accounts.json" in shown
         assert f"wallet/pages/{page}.js" not in shown
         assert '<div id="wallet"' not in shown

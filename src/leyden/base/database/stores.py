@@ -41,6 +41,7 @@ from leyden.nodes.rows.node_drills import NodeDrills
 from leyden.nodes.rows.node_keys import NodeKeys
 from leyden.nodes.rows.node_onions import NodeOnions
 from leyden.nodes.rows.node_reports import NodeReports
+from leyden.nodes.rows.node_samples import NodeSamples
 from leyden.nodes.rows.node_starts import NodeStarts
 from leyden.nodes.rows.nodes import NodeRows
 from leyden.nodes.rows.peer_ports import PeerPortRows
@@ -123,6 +124,7 @@ class Stores:
     node_onions = _store(NodeOnions)
     node_reports = _store(NodeReports)
     node_drills = _store(NodeDrills)
+    node_samples = _store(NodeSamples)
     node_starts = _store(NodeStarts)
     nodes = _store(NodeRows)
     orders = _store(Orders)

@@ -1,5 +1,6 @@
 """The templates, compiled once in a process; all output is escaped."""
 
+import shlex
 from functools import cache
 from typing import Final
 
@@ -46,6 +47,7 @@ def environment(*, version: str) -> Environment:
         value=words.value,
         state=label,
         job=job_labels.label,
+        shell=shlex.quote,  # a value in a line to paste
     )
     made.globals.update(asset=assets().url, version=version)
     return made

@@ -14,6 +14,7 @@ from leyden.base.pages.cookies import Cookies
 from leyden.base.pages.forms import Form
 from leyden.base.pages.open_streams import OpenStreams
 from leyden.base.platform import Platform
+from leyden.base.prices import Price
 from leyden.base.rules.sign_in import Right, Session, SignedIn, UserMembership
 from leyden.errors import LeydenError, Unauthorized
 from leyden.values import Struct
@@ -49,6 +50,11 @@ class Visit(Struct, kw_only=True):
     def rows(self) -> Stores:
         """The stored rows, to read."""
         return self.platform.database.reader
+
+    @property
+    def price(self) -> Price | None:
+        """What a bitcoin costs, where the operator set a source of prices."""
+        return self.platform.prices.last(self.now)
 
     @property
     def user(self) -> SignedIn:

@@ -189,6 +189,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Operators' guides that /docs shows to customers, too; comma-separated."""
     status_page: bool = False
     """Serve /status to everybody: what works, and incidents of the last week."""
+    price_source: str = ""
+    """URL of bitcoin's price, as in {"USD": 70000}, asked each minute; empty: none."""
+    price_currency: Annotated[str, Meta(pattern="^[A-Z]{3}$")] = "USD"
+    """Currency of price_source in which pages show amounts, beside satoshis."""
     node_data_kept_s: Seconds = 604_800
     """Time during which a deleted node can be restored."""
 

@@ -50,6 +50,9 @@ def load(environment: Mapping[str, str]) -> Settings:
     settings = Settings(**values)  # type: ignore[arg-type]
     if bool(settings.api_tls_certificate) != bool(settings.api_tls_key):
         raise SetupError("api_tls_certificate, api_tls_key: set both or neither")
+    source = settings.price_source
+    if source and not source.startswith(("https://", "http://")):
+        raise SetupError("price_source: must be an https:// URL")
     _check_acme(settings)
     _check_smtp(settings)
     return settings

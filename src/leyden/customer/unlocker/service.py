@@ -94,6 +94,8 @@ def install(session: ApiSession, node: str, *, password_file: Path | None) -> No
     (this,) = [each for each in load(_config()) if each.api == api]
     try:
         how = asyncio.run(_reached(this))
+    except Conflict as error:
+        how = f"{error.message}: leyden wallet init {found.node_name!r}"
     except LeydenError as error:
         how = f"{error.message}; see `leyden nodes whitelist {found.node_name!r}`"
     click.echo(f"node      {found.node_name}: {how}")

@@ -3,7 +3,6 @@
 import base64
 import contextlib
 import secrets
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -14,7 +13,7 @@ from leyden.client import Lnd
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
 from leyden.customer.wallet.peers import CONNECT, key_and_host, reach
-from leyden.customer.wallet.reaching import money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 from leyden.customer.wallet.send import outpoint
 from leyden.errors import Conflict, Malformed, NodeAway, NodeRefused
 
@@ -55,8 +54,7 @@ def open_(
     sat_per_vbyte: int | None,
     zero_conf: bool,
     yes: bool,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Open a channel of SATS to PEER, with this node's own coins.
@@ -85,14 +83,7 @@ def open_(
         wish |= {"commitment_type": "ANCHORS", "scid_alias": not announce}
     if sat_per_vbyte:
         wish["sat_per_vbyte"] = str(sat_per_vbyte)
-    opened = open_for(
-        session,
-        found,
-        _OPEN,
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, _OPEN) as lnd:
         if host:
             reach(lnd, key, host)
         point = _opened(lnd, wish, label)
@@ -143,8 +134,7 @@ def close(
     sat_per_vbyte: int | None,
     address: str,
     yes: bool,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Close CHANNEL (its point, as in `leyden wallet channels`).
@@ -161,14 +151,7 @@ def close(
     if address and not (address.isascii() and address.isalnum()):
         raise Malformed("--to: not an address")
     found = session.node(node)
-    opened = open_for(
-        session,
-        found,
-        _CLOSE,
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, _CLOSE) as lnd:
         at = open_channel(lnd, channel)
         for line in _costs(at, is_forced=force):
             click.echo(line, err=True)
@@ -255,8 +238,7 @@ def fees(
     base_fee_msat: int | None,
     fee_rate_ppm: int | None,
     time_lock_delta: int,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """List what this node charges for forwarding, or set it for CHANNEL or --all.
@@ -277,14 +259,7 @@ def fees(
         raise Malformed("--all: needs --base-fee-msat and --fee-rate-ppm")
     at = outpoint(channel) if channel else None
     found = session.node(node)
-    opened = open_for(
-        session,
-        found,
-        _FEES,
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, _FEES) as lnd:
         if changes:
             wish = {
                 **({"chan_point": _funding(at)} if at else {"global": True}),

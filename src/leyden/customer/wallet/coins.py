@@ -1,6 +1,5 @@
 """`leyden wallet coins`: what a node has on-chain, coin by coin."""
 
-from pathlib import Path
 from typing import Final
 
 import click
@@ -8,7 +7,7 @@ import click
 from leyden.base.cli.output import print_json, print_rows
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
-from leyden.customer.wallet.reaching import money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 
 _METHODS: Final = ("lnrpc.Lightning/ListUnspent",)
 _ALL: Final = "/v1/utxos?min_confs=0&max_confs=9999999"
@@ -21,8 +20,7 @@ def coins(
     session: ApiSession,
     node: str,
     *,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """List the coins that this node can spend on-chain, the largest first.
@@ -33,14 +31,7 @@ def coins(
     leyden wallet coins pier
     """
     found = session.node(node)
-    opened = open_for(
-        session,
-        found,
-        _METHODS,
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, _METHODS) as lnd:
         rows = [
             {
                 "coin": f"{each['outpoint']['txid_str']}:"

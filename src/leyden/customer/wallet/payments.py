@@ -4,7 +4,6 @@ import csv
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -15,7 +14,7 @@ from leyden.client import Lnd
 from leyden.client.payments import MSAT, failure
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
-from leyden.customer.wallet.reaching import money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 
 _METHODS: Final = (
     "lnrpc.Lightning/ListInvoices",
@@ -138,8 +137,7 @@ def payments(
     days: int,
     limit: int,
     as_csv: bool,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """List invoices, payments, on-chain transactions and forwards, newest first.
@@ -152,14 +150,7 @@ def payments(
     """
     found = session.node(node)
     since = int((utc_now() - timedelta(days=days)).timestamp())
-    opened = open_for(
-        session,
-        found,
-        _METHODS,
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, _METHODS) as lnd:
         rows = [
             row
             for kind in kinds or _KINDS

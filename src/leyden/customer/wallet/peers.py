@@ -1,6 +1,5 @@
 """`leyden wallet peers`, `connect` and `disconnect`: whom a node is connected to."""
 
-from pathlib import Path
 from typing import Final
 
 import click
@@ -9,7 +8,7 @@ from leyden.base.cli.output import print_done, print_json, print_rows
 from leyden.client import Lnd
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
-from leyden.customer.wallet.reaching import money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 from leyden.errors import Malformed, NodeRefused
 
 CONNECT: Final = "lnrpc.Lightning/ConnectPeer"
@@ -48,8 +47,7 @@ def peers(
     session: ApiSession,
     node: str,
     *,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """List the nodes that this one is connected to.
@@ -58,14 +56,7 @@ def peers(
     leyden wallet peers pier
     """
     found = session.node(node)
-    opened = open_for(
-        session,
-        found,
-        (_LIST,),
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, (_LIST,)) as lnd:
         rows = [
             {
                 "peer": each["pub_key"],
@@ -90,8 +81,7 @@ def connect(
     node: str,
     peer: str,
     *,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Connect to PEER (PUBLIC-KEY@HOST:PORT).
@@ -103,14 +93,7 @@ def connect(
     if not host:
         raise Malformed("PEER: must be PUBLIC-KEY@HOST:PORT")
     found = session.node(node)
-    opened = open_for(
-        session,
-        found,
-        (CONNECT,),
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, (CONNECT,)) as lnd:
         reach(lnd, key, host)
     done = {"node_id": found.node_id, "peer": key, "connected": True}
     print_done(done, "connected", as_json=as_json)
@@ -125,8 +108,7 @@ def disconnect(
     node: str,
     peer: str,
     *,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Disconnect PEER (its public key), with which there is no channel.
@@ -136,14 +118,7 @@ def disconnect(
     """
     key, _ = key_and_host(peer)
     found = session.node(node)
-    opened = open_for(
-        session,
-        found,
-        (_DISCONNECT,),
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, (_DISCONNECT,)) as lnd:
         lnd.delete(f"/v1/peers/{key}")
     done = {"node_id": found.node_id, "peer": key, "connected": False}
     print_done(done, "disconnected", as_json=as_json)

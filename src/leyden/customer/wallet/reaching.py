@@ -1,5 +1,6 @@
 """Connecting to a node as its owner, trusting only its own CA."""
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -19,6 +20,7 @@ from leyden.customer.progress import waiting
 from leyden.customer.session import ApiSession, with_session
 from leyden.errors import Conflict, Malformed, NodeAway, NodeRefused, WrongPassword
 from leyden.schemas.nodes import NodeItem
+from leyden.values import Struct
 
 SHORTEST_PASSWORD = 8  # lnd's own rule
 ADMIN = "admin"
@@ -144,24 +146,27 @@ def _what_to_check(error: NodeAway, name: str) -> str:
     )
 
 
+class OwnerKeys(Struct, frozen=True, kw_only=True):
+    """The files by which a command may call a node."""
+
+    password_file: Path | None
+    macaroon_file: Path | None
+
+
 @contextmanager
 def open_for(
-    session: ApiSession,
-    node: NodeItem,
-    methods: Sequence[str],
-    *,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    session: ApiSession, node: NodeItem, keys: OwnerKeys, methods: Sequence[str]
 ) -> Iterator[Lnd]:
     """Open a connection that may call these methods of lnd, for an hour, and no others.
 
     A macaroon file is used as it is. `methods` are as in "lnrpc.Lightning/GetInfo".
     """
-    if macaroon_file is not None:
-        with open_node(session, node, macaroon=read_macaroon(macaroon_file)) as lnd:
+    if keys.macaroon_file is not None:
+        macaroon = read_macaroon(keys.macaroon_file)
+        with open_node(session, node, macaroon=macaroon) as lnd:
             yield lnd
         return
-    admin = admin_macaroon(session, node, None, wallet_password(password_file))
+    admin = admin_macaroon(session, node, None, wallet_password(keys.password_file))
     with open_node(session, node, macaroon=admin) as lnd:
         allowed = tuple(f"uri:/{each}" for each in methods)
         baked = wallets.bake(lnd, allowed, root_key_id=wallets.COMMANDS_ROOT_KEY)
@@ -173,9 +178,21 @@ def open_for(
 
 
 def money_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """Add what each command about a node's money has: session, secrets, --json."""
-    with_options = macaroon_option(as_json(with_session(command)))
-    made: Callable[..., Any] = password_option(with_options)
+    """Add what each command about a node's money has: session, keys, --json."""
+
+    @functools.wraps(command)
+    def run(
+        *args: Any,
+        password_file: Path | None,
+        macaroon_file: Path | None,
+        **options: Any,
+    ) -> None:
+        keys = OwnerKeys(password_file=password_file, macaroon_file=macaroon_file)
+        command(*args, keys=keys, **options)
+
+    made: Callable[..., Any] = password_option(
+        macaroon_option(as_json(with_session(run)))
+    )
     return made
 
 

@@ -1,21 +1,20 @@
 """`leyden wallet rebalance`: move balance between two channels, by paying oneself."""
 
 import base64
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from leyden.base.cli.exit_codes import TookTooLong
 from leyden.base.cli.output import print_fields, print_json
-from leyden.client import Lnd, payments
-from leyden.client.payments import MSAT, Payment, PaymentState
+from leyden.client import payments
+from leyden.client.payments import MSAT, PaymentState
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
 from leyden.customer.wallet.channel_changes import open_channel
-from leyden.customer.wallet.reaching import money_options, open_for
-from leyden.customer.wallet.send import outpoint
-from leyden.errors import Conflict, NodeAway, NodeRefused
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
+from leyden.customer.wallet.send import outcome, outpoint
+from leyden.errors import Conflict, NodeRefused
 
 _METHODS: Final = (
     "lnrpc.Lightning/ListChannels",
@@ -24,6 +23,10 @@ _METHODS: Final = (
     "routerrpc.Router/TrackPaymentV2",
 )
 _MARGIN_S: Final = 60  # for which the invoice outlasts the payment
+_UNKNOWN: Final = (
+    "whether it was moved is not known yet: it arrives or comes back by itself, and "
+    "costs the fee limit at most. To look: leyden wallet payments --kind payment"
+)
 
 
 @click.command()
@@ -56,8 +59,7 @@ def rebalance(
     fee_limit: int,
     timeout: int,
     yes: bool,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Move SATS of local balance from channel FROM to channel TO.
@@ -71,14 +73,7 @@ def rebalance(
     for each in (source, target):
         outpoint(each)
     found = session.node(node)
-    opened = open_for(
-        session,
-        found,
-        _METHODS,
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, _METHODS) as lnd:
         leaves, comes = open_channel(lnd, source), open_channel(lnd, target)
         _check(leaves, comes, sats)
         if not yes:
@@ -92,7 +87,23 @@ def rebalance(
                 "expiry": str(timeout + _MARGIN_S),
             },
         )
-        payment = _end(lnd, made, leaves, comes, fee_limit=fee_limit, timeout=timeout)
+        updates = payments.pay(
+            lnd,
+            str(made["payment_request"]),
+            fee_limit_msat=fee_limit * MSAT,
+            timeout_s=timeout,
+            channels=[str(leaves["chan_id"])],
+            last_hop=str(comes["remote_pubkey"]),
+            to_itself=True,
+        )
+        payment_hash = base64.b64decode(made["r_hash"]).hex()
+        try:
+            payment = outcome(lnd, updates, payment_hash, unknown=_UNKNOWN)
+        except NodeRefused as error:
+            refused = f"{error.message}; nothing was moved"
+            raise NodeRefused(refused, code=error.code) from None
+    if payment is None or payment.state is PaymentState.IN_FLIGHT:
+        raise TookTooLong(_UNKNOWN)
     if payment.state is PaymentState.FAILED:
         raise Conflict(f"nothing was moved, and no fee paid: {payment.reason}")
     shown = {
@@ -119,46 +130,3 @@ def _check(leaves: dict[str, Any], comes: dict[str, Any], sats: int) -> None:
             raise Conflict(f"{name}: its peer is not connected")
         if balance < sats:
             raise Conflict(f"{name}: has {balance:,} sat to move, not {sats:,}")
-
-
-def _end(
-    lnd: Lnd,
-    made: dict[str, Any],
-    leaves: dict[str, Any],
-    comes: dict[str, Any],
-    *,
-    fee_limit: int,
-    timeout: int,
-) -> Payment:
-    """Pay; return how it ended. Whatever is unknown is still in the node's channels."""
-    payment_hash = base64.b64decode(made["r_hash"]).hex()
-    updates = payments.pay(
-        lnd,
-        str(made["payment_request"]),
-        fee_limit_msat=fee_limit * MSAT,
-        timeout_s=timeout,
-        channels=[str(leaves["chan_id"])],
-        last_hop=str(comes["remote_pubkey"]),
-        to_itself=True,
-    )
-    last: Payment | None = None
-    try:
-        for each in updates:
-            last = each
-    except (NodeAway, NodeRefused) as error:
-        try:
-            last = payments.find(lnd, payment_hash)
-        except (NodeAway, NodeRefused):
-            last = None
-        else:
-            if last is None and isinstance(error, NodeRefused):
-                raise NodeRefused(
-                    f"{error.message}; nothing was moved", code=error.code
-                ) from None
-    if last is None or last.state is PaymentState.IN_FLIGHT:
-        raise TookTooLong(
-            "whether it was moved is not known yet: it arrives or comes back by "
-            "itself, and costs the fee limit at most. To look: leyden wallet payments "
-            "--kind payment"
-        )
-    return last

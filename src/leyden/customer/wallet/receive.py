@@ -3,7 +3,6 @@
 import base64
 import sys
 import time
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -14,7 +13,7 @@ from leyden.base.cli.output import print_fields, print_json
 from leyden.client import Lnd
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
-from leyden.customer.wallet.reaching import money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 from leyden.errors import Malformed
 
 _METHODS: Final = (
@@ -60,8 +59,7 @@ def receive(
     on_chain: bool,
     both: bool,
     wait: bool,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Create an invoice for SATS, or an on-chain address.
@@ -77,14 +75,7 @@ def receive(
         raise Malformed("--on-chain: can't be used with --both or --wait")
     found = session.node(node)
     shown: dict[str, Any] = {"node_id": found.node_id, "sats": sats}
-    opened = open_for(
-        session,
-        found,
-        _METHODS,
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, _METHODS) as lnd:
         if not on_chain:
             shown |= _invoice(lnd, sats, memo=memo, expiry=expiry, hints=hints)
         if on_chain or both:

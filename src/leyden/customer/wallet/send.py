@@ -11,7 +11,6 @@
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, quote
 
@@ -24,7 +23,7 @@ from leyden.client import Lnd, lnurl, payments
 from leyden.client.payments import MSAT, DecodedInvoice, Payment, PaymentState
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
-from leyden.customer.wallet.reaching import money_options, open_for
+from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 from leyden.errors import Conflict, LeydenError, Malformed, NodeAway, NodeRefused
 from leyden.schemas.nodes import NodeItem
 from leyden.values import Struct
@@ -133,8 +132,7 @@ def send(
     sat_per_vbyte: int | None,
     coins: tuple[str, ...],
     yes: bool,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Pay TARGET: an invoice, an address, a BIP 21 URI, a lightning address, an LNURL.
@@ -160,14 +158,7 @@ def send(
             invoice, sats = _fetched(target, sats, comment)
         elif address and bool(sats) is everything:
             raise Malformed("SATS: say how much to send to an address, or --all")
-        opened = open_for(
-            session,
-            found,
-            _METHODS,
-            password_file=password_file,
-            macaroon_file=macaroon_file,
-        )
-        with opened as lnd:
+        with open_for(session, found, keys, _METHODS) as lnd:
             if invoice:
                 decoded = _decode(lnd, invoice, sats, is_fetched=is_fetched)
                 wish = _Lightning(
@@ -288,15 +279,18 @@ def _pay(
             last_hop=wish.last_hop,
         )
     progress.is_told = True
-    last: Payment | None = None
     try:
-        for each in updates:
-            last = each
-    except (NodeAway, NodeRefused) as error:
-        last = _found(lnd, decoded, error, before)
-        if last is None:
-            progress.is_told = False
-            raise
+        last = outcome(
+            lnd,
+            updates,
+            decoded.payment_hash,
+            before=before,
+            unknown="whether it is paid is unknown. Once the node responds, repeat the "
+            f"command with this invoice, which is never paid twice: {decoded.invoice}",
+        )
+    except NodeRefused:
+        progress.is_told = False
+        raise
     except KeyboardInterrupt:
         click.echo("your node goes on with the payment; to look at it:", err=True)
         click.echo(_again(node, decoded), err=True)
@@ -308,30 +302,38 @@ def _pay(
     return {**_shown(last), "paid_before": False}
 
 
-def _found(
-    lnd: Lnd, decoded: DecodedInvoice, error: LeydenError, before: Payment | None
+def outcome(
+    lnd: Lnd,
+    updates: Iterator[Payment],
+    payment_hash: str,
+    *,
+    before: Payment | None = None,
+    unknown: str,
 ) -> Payment | None:
-    """Ask how a payment stands whose end was not heard; None if it never began.
+    """Return how a payment stands after its updates; ask if they are lost.
 
-    That is lnd's word alone: an answer that was lost may have overtaken the payment.
-    One that failed before says nothing of this one.
+    Raise NodeRefused if it never began. That is lnd's word alone: an answer that was
+    lost may have overtaken the payment, which is `unknown`. A payment that failed
+    `before` says nothing of this one.
     """
+    last: Payment | None = None
     try:
-        found = payments.find(lnd, decoded.payment_hash)
-    except (NodeAway, NodeRefused):
-        found = None
-        is_refused = False
-    else:
-        is_refused = isinstance(error, NodeRefused)
-    if before is not None and before.state is PaymentState.FAILED and found == before:
-        found = None
-    if found is None and not is_refused:
-        raise TookTooLong(
-            f"{error.message}; whether it is paid is unknown. Once the node responds, "
-            "repeat the command with this invoice, which is never paid twice: "
-            f"{decoded.invoice}"
-        ) from None
-    return found
+        for each in updates:
+            last = each
+    except (NodeAway, NodeRefused) as error:
+        try:
+            last = payments.find(lnd, payment_hash)
+        except (NodeAway, NodeRefused):
+            last, is_refused = None, False
+        else:
+            is_refused = isinstance(error, NodeRefused)
+        if before is not None and before.state is PaymentState.FAILED:
+            last = None if last == before else last
+        if last is None and is_refused:
+            raise
+        if last is None:
+            raise TookTooLong(f"{error.message}; {unknown}") from None
+    return last
 
 
 def _hangs(node: NodeItem, decoded: DecodedInvoice) -> str:
@@ -480,8 +482,7 @@ def bump(
     *,
     sat_per_vbyte: int,
     yes: bool,
-    password_file: Path | None,
-    macaroon_file: Path | None,
+    keys: OwnerKeys,
     as_json: bool,
 ) -> None:
     """Raise the fee of an unconfirmed transaction TXID of this wallet.
@@ -493,14 +494,7 @@ def bump(
     leyden wallet bump pier TXID --sat-per-vbyte 20
     """
     found = session.node(node)
-    opened = open_for(
-        session,
-        found,
-        _BUMP_METHODS,
-        password_file=password_file,
-        macaroon_file=macaroon_file,
-    )
-    with opened as lnd:
+    with open_for(session, found, keys, _BUMP_METHODS) as lnd:
         ours = _own_output(lnd, txid)
         if not yes:
             question = f"Raise its fee to {sat_per_vbyte} sat/vB?"

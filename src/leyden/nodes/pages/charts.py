@@ -1,4 +1,4 @@
-"""Charts of a node's last hour, as SVG that reads without scripts.
+"""Charts of a node's last hour, day or month, as SVG that reads without scripts.
 
 What is under the pointer is shown by `static/charts.js`, from the values in
 the markup.
@@ -10,15 +10,19 @@ from itertools import pairwise
 from typing import Final
 
 from leyden.base.rules import units
-from leyden.nodes.samples import SAMPLE_INTERVAL, Sample
+from leyden.nodes.rules.samples import HOUR, Sample, Span
 from leyden.values import Struct
 
 _WIDTH: Final = 100
 _HEIGHT: Final = 30
-_STEPS: Final = tuple(timedelta(minutes=each) for each in (1, 2, 5, 10, 15, 30))
+_STEPS: Final = (
+    *(timedelta(minutes=each) for each in (1, 2, 5, 10, 15, 30)),
+    *(timedelta(hours=each) for each in (1, 2, 3, 6, 12)),
+    *(timedelta(days=each) for each in (1, 2, 7)),
+)
 _MAX_TICKS: Final = 5
 _EDGE: Final = 0.06  # words in the middle of a tick there would leave the chart
-_GAP: Final = 3 * SAMPLE_INTERVAL  # the node was down: no line is drawn over that
+_GAP: Final = 3  # so many steps without a sample: the node was down
 
 Values = Sequence[int | None]
 
@@ -43,6 +47,13 @@ class Chart(Struct, frozen=True, kw_only=True):
     values: str  # one for each time, empty where nothing is known
 
 
+class _Times(Struct, frozen=True, kw_only=True):
+    """When there were samples, and how far they are apart."""
+
+    each: Sequence[datetime]
+    step: timedelta
+
+
 class Charts(Struct, frozen=True, kw_only=True):
     """All charts of a page, over the same times."""
 
@@ -51,11 +62,11 @@ class Charts(Struct, frozen=True, kw_only=True):
     each: Sequence[Chart]
 
 
-def charts(samples: Sequence[Sample]) -> Charts | None:
+def charts(samples: Sequence[Sample], span: Span = HOUR) -> Charts | None:
     """Return the charts of a node's page; none before there are two samples."""
     if len(samples) < 2:  # noqa: PLR2004  a line has two ends
         return None
-    times = [each.at for each in samples]
+    times = _Times(each=[each.at for each in samples], step=span.step)
     drawn = (
         _chain([each.height or None for each in samples], times),
         _bytes("Memory", [each.memory for each in samples], times),
@@ -64,8 +75,8 @@ def charts(samples: Sequence[Sample]) -> Charts | None:
         _bytes("Traffic out", _rates(samples, "bytes_out"), times, per="/s"),
     )
     return Charts(
-        times=",".join(str(int(each.timestamp())) for each in times),
-        ticks=_ticks(times[0], times[-1]),
+        times=",".join(str(int(each.timestamp())) for each in times.each),
+        ticks=_ticks(times.each[0], times.each[-1]),
         each=[each for each in drawn if each is not None],
     )
 
@@ -83,9 +94,7 @@ def _rates(samples: Sequence[Sample], field: str) -> Values:
     return rates
 
 
-def _bytes(
-    name: str, values: Values, times: Sequence[datetime], *, per: str = ""
-) -> Chart | None:
+def _bytes(name: str, values: Values, times: _Times, *, per: str = "") -> Chart | None:
     """Draw bytes; nothing where none are known."""
     highest = max((each for each in values if each is not None), default=None)
     if highest is None:
@@ -101,9 +110,7 @@ def _bytes(
     )
 
 
-def _processor(
-    cores: Sequence[float | None], times: Sequence[datetime]
-) -> Chart | None:
+def _processor(cores: Sequence[float | None], times: _Times) -> Chart | None:
     """Draw the use of processors in thousandths of one; nothing if it is not known."""
     values = [None if each is None else round(each * 1000) for each in cores]
     highest = max((each for each in values if each is not None), default=None)
@@ -120,7 +127,7 @@ def _processor(
     )
 
 
-def _chain(heights: Values, times: Sequence[datetime]) -> Chart | None:
+def _chain(heights: Values, times: _Times) -> Chart | None:
     """Draw the growth of the chain from its first to its last height, if known."""
     known = [each for each in heights if each is not None]
     if len(known) < 2:  # noqa: PLR2004  growth has two ends
@@ -141,7 +148,7 @@ def _chart(
     name: str,
     unit: str,
     values: Values,
-    times: Sequence[datetime],
+    times: _Times,
     *,
     note: str,
     shown: Callable[[int], str],
@@ -159,17 +166,18 @@ def _chart(
     )
 
 
-def _path(values: Values, times: Sequence[datetime], *, bottom: int) -> str:
+def _path(values: Values, times: _Times, *, bottom: int) -> str:
     highest = max(each for each in values if each is not None)
     span = max(highest - bottom, 1)
-    span_s = max((times[-1] - times[0]).total_seconds(), 1.0)
+    first = times.each[0]
+    span_s = max((times.each[-1] - first).total_seconds(), 1.0)
     points, last = [], None
-    for value, at in zip(values, times, strict=True):
+    for value, at in zip(values, times.each, strict=True):
         if value is None:
             continue
-        x = (at - times[0]).total_seconds() / span_s * _WIDTH
+        x = (at - first).total_seconds() / span_s * _WIDTH
         y = _HEIGHT - 1 - (value - bottom) / span * (_HEIGHT - 2)
-        goes_on = last is not None and at - last <= _GAP
+        goes_on = last is not None and at - last <= _GAP * times.step
         points.append(f"{'L' if goes_on else 'M'}{x:.1f} {y:.1f}")
         last = at
     return "".join(points)

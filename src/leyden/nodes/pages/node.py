@@ -18,6 +18,7 @@ from leyden.nodes.pages.next_steps import UPDATED_IN, next_step
 from leyden.nodes.rules import versions
 from leyden.nodes.rules.node_moves import is_allowed
 from leyden.nodes.rules.nodes import Action, Node
+from leyden.nodes.rules.samples import DAY, HOUR, MONTH
 from leyden.nodes.rules.versions import Release
 
 # What was just done, by the word in the address; nothing else is ever shown.
@@ -32,6 +33,7 @@ DONE: Final = {
     "sent": "Sent. See the response below.",
     "rotated": "You have a new secret. The old secret also works for a while.",
 }
+_SPANS: Final = {each.name: each for each in (HOUR, DAY, MONTH)}
 # In place of a figure: 0 would be a lie.
 NOT_KNOWN: Final = "—"
 
@@ -66,6 +68,12 @@ async def machine(visit: Visit) -> Response:
     usage = await fleet.node_files.usage(node)
     traffic = await fleet.gateway.traffic()
     samples = visit.platform.samples
+    span = _SPANS.get(visit.query.text("span"), HOUR)
+    found = (
+        samples.of(node.id)
+        if span is HOUR
+        else await visit.rows.node_samples.of(node.id, span, now=visit.now)
+    )
     return render(
         visit,
         "nodes/machine.html",
@@ -76,7 +84,9 @@ async def machine(visit: Visit) -> Response:
         traffic=None if traffic is None else traffic.get(node.id, Traffic()),
         unknown=NOT_KNOWN,
         up=node.uptime_s(visit.now),
-        charts=charts(samples.of(node.id)),
+        span=span,
+        spans=_SPANS,
+        charts=charts(found, span),
     )
 
 

@@ -45,6 +45,18 @@ RECIPES: Final = (
         because="ThunderHub manages channels, coins and payments.",
     ),
     Recipe(
+        slug="rtl",
+        name="RTL",
+        preset="wallet",
+        because="Ride The Lightning manages channels, coins and payments.",
+    ),
+    Recipe(
+        slug="albyhub",
+        name="Alby Hub",
+        preset="wallet",
+        because="Alby Hub pays, receives and manages channels for its apps.",
+    ),
+    Recipe(
         slug="lncli",
         name="lncli",
         preset="wallet",

@@ -162,6 +162,23 @@ reports = Table(
     Column("log_tail", LargeBinary),  # the end of lnd's log, compressed
 )
 
+# What each node used in each step of a span: a quarter of an hour for a day, an hour
+# for a month. The newest takes the row of the oldest.
+samples = Table(
+    "node_sample",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("span", Integer, primary_key=True),  # its step in seconds
+    Column("slot", Integer, primary_key=True),
+    Column("at", BigInteger, nullable=False),  # seconds since 1970
+    Column("memory", BigInteger),
+    Column("cpu_millis", Integer),  # thousandths of a core, on average
+    Column("bytes_in", BigInteger),  # as the gateway counts them
+    Column("bytes_out", BigInteger),
+    Column("height", Integer, nullable=False),
+    sqlite_with_rowid=False,  # one tree less to write for each sample
+)
+
 # The public key of each node whose wallet was unlocked here, read from lnd's files.
 node_keys = Table(
     "node_key",

@@ -31,6 +31,8 @@ ADDRESS = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
         # A float would make 29 of it.
         (f"bitcoin:{ADDRESS}?amount=0.0000003", {"address": ADDRESS, "sats": 30}),
         (f"bitcoin:?lightning={INVOICE}", {"invoice": INVOICE}),
+        ("lightning:pier@example.org", {"lnurl": "pier@example.org"}),
+        ("LNURL1DP68GURN8GHJ7", {"lnurl": "LNURL1DP68GURN8GHJ7"}),
     ],
 )
 async def test_it_is_read(js: Modular, text: str, found: dict[str, Any]) -> None:
@@ -44,8 +46,6 @@ async def test_it_is_read(js: Modular, text: str, found: dict[str, Any]) -> None
     "text",
     [
         "",
-        "pier@example.org",
-        "LNURL1DP68GURN8GHJ7",
         "a lamp",
         "bitcoin:",
         f"bitcoin:{ADDRESS}?amount=-1",

@@ -3,7 +3,9 @@
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 const timeZone = document.documentElement.dataset.timeZone || undefined; // as in times.js
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone });
+const day = new Intl.DateTimeFormat(undefined, { day: "2-digit", month: "short", timeZone });
 const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23", timeZone });
+const dated = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23", timeZone });
 
 /** Format bytes as pages do: 1.5 MiB. */
 function size(number) {
@@ -28,10 +30,13 @@ function pointsOf(chart) {
     .filter(({ value }) => value !== "");
 }
 
+const spanOf = (part) => part.closest("[data-span]").dataset.span; // hour, day or month
+
 function read(chart, point) {
+  const time = spanOf(chart) === "hour" ? exact : dated;
   const output = chart.closest("figure").querySelector("output");
   output.dataset.latest ??= output.textContent;
-  output.textContent = `${exact.format(point.at * 1000)}: ${SHOWN[chart.dataset.unit](Number(point.value))}`;
+  output.textContent = `${time.format(point.at * 1000)}: ${SHOWN[chart.dataset.unit](Number(point.value))}`;
   const cursor = chart.querySelector(".cursor");
   for (const end of ["x1", "x2"]) cursor.setAttribute(end, `${(point.x * 100).toFixed(1)}%`);
   cursor.removeAttribute("visibility");
@@ -78,7 +83,8 @@ document.addEventListener("focusout", (event) => {
 /** Show times in the zone that the reader chose, or the browser's; they are written in UTC. */
 function localize() {
   for (const tick of document.querySelectorAll("svg.chart [data-at]")) {
-    tick.textContent = clock.format(new Date(tick.dataset.at));
+    const time = spanOf(tick) === "month" ? day : clock;
+    tick.textContent = time.format(new Date(tick.dataset.at));
   }
   for (const zone of document.querySelectorAll("[data-zone]")) {
     zone.textContent = `Times in ${clock.resolvedOptions().timeZone}`;

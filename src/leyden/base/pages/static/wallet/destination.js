@@ -7,18 +7,14 @@ const LNURL = /^lnurl1|^lnurlp:|^[\w.+-]+@[\w-]+(\.[\w-]+)+$/i;
 const KNOWN = ["amount", "label", "message", "lightning", "lno", "pj", "pjos"];
 
 /**
- * Read it: {invoice, address, sats, message}, each if it is there. Whether it is of this
- * node's network, and not a slip of the fingers, lnd says.
+ * Read it: {invoice, address, sats, message}, each if it is there, or {lnurl}, which names a
+ * server of the recipient's. Whether it is of this node's network, and not a slip of the
+ * fingers, lnd says.
  */
 export function destination(text) {
   const trimmed = text.trim().replace(/^lightning:(\/\/)?/i, "");
   if (trimmed === "") throw new Trouble("form", "Paste an invoice or an address.");
-  if (LNURL.test(trimmed)) {
-    throw new Trouble(
-      "form",
-      "This is a Lightning address or an LNURL. Its invoice comes from a server of the recipient's, and this page calls only your node. Ask for an invoice, or use a wallet app. Nothing was sent.",
-    );
-  }
+  if (LNURL.test(trimmed)) return { lnurl: trimmed };
   if (INVOICE.test(trimmed)) return { invoice: trimmed.toLowerCase() };
   if (/^bitcoin:/i.test(trimmed)) return uri(trimmed);
   if (!/^[a-z0-9]{14,110}$/i.test(trimmed)) {
@@ -59,6 +55,10 @@ function satsOf(text) {
   }
   return amount;
 }
+
+/** Quote a word of a command, as a POSIX shell reads it. */
+export const shell = (word) =>
+  (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** Write a BIP21 URI. */
 export function bip21({ address, sats, message, invoice }) {

@@ -1,9 +1,10 @@
-/** Channels: the list, opening and closing, what forwarding costs, and peers. */
+/** Channels: the list, opening and closing, moving balance, what forwarding costs, peers. */
 
 import { confirmed, forget } from "../acting.js";
-import { fromHex, toBase64 } from "../bytes.js";
-import { ask, whileOpen } from "../open_vault.js";
+import { fromBase64, fromHex, toBase64, toHex } from "../bytes.js";
+import { ask, macaroon, whileOpen } from "../open_vault.js";
 import { $, attempt, lnd, onClick, onSubmit, progress, show } from "../page.js";
+import { followed, GRACE_S, reasonOf, stopWatching } from "../paying.js";
 import { fillIn, peerName, sats, span, typedSats } from "../shown.js";
 import { Trouble } from "../trouble.js";
 
@@ -13,12 +14,16 @@ const CALLS = [
   "/lnrpc.Lightning/UpdateChannelPolicy",
   "/lnrpc.Lightning/ConnectPeer",
   "/lnrpc.Lightning/DisconnectPeer",
+  "/routerrpc.Router/SendPaymentV2",
 ];
 const MINUTES_A_BLOCK = 10;
 const OPEN_MS = 90_000; // for the transaction, and the peer's signature
+const MOVE_S = 60; // in which lnd tries routes
+const MARGIN_S = 60; // for which the invoice outlasts the payment
+const UNMOVED = "Nothing was moved, and no fee was paid.";
 const leases = JSON.parse($("wallet").dataset.leases); // channel point: {ends, order}
 let drawn; // {channels, peers, info, fees}, as they were told last
-let of; // the channel whose fees or end is asked about
+let of; // the channel whose fees, balance or end is asked about
 
 async function read(looks) {
   const [info, channels, { peers }, { channel_fees: fees }] = await Promise.all([
@@ -70,12 +75,15 @@ function row({ state, channel, pending }) {
   const order = made.querySelector("[data-order]");
   if (lease) order.href = lease.order;
   else order.remove();
-  const [change, close] = ["change", "close"].map((name) => made.querySelector(`[data-${name}]`));
+  const [change, move, close] = ["change", "move", "close"].map((name) => made.querySelector(`[data-${name}]`));
+  if (!isOpen || targetsOf(channel).length === 0) move.remove();
   if (!isOpen) {
     change.remove();
     close.remove();
     return made;
   }
+  move.setAttribute("aria-label", `Move balance out of the channel with ${nameOf(channel)}`);
+  move.addEventListener("click", () => askMove(channel));
   change.setAttribute("aria-label", `Change fees of the channel with ${nameOf(channel)}`);
   change.addEventListener("click", () => askFees(channel));
   close.setAttribute("aria-label", `Close the channel with ${nameOf(channel)}`);
@@ -283,6 +291,81 @@ async function timeLockOf({ chan_id: id }) {
   return (isFirst ? edge.node1_policy : edge.node2_policy).time_lock_delta;
 }
 
+/** Give the channels into which a channel's balance can move. */
+const targetsOf = (from) => (from.active ? drawn.channels : [])
+  .filter(({ state }) => state === "active")
+  .map(({ channel }) => channel)
+  .filter((channel) => channel.remote_pubkey !== from.remote_pubkey);
+
+function askMove(channel) {
+  of = channel;
+  $("move-from").textContent = `${nameOf(channel)} (${sats(channel.local_balance)})`;
+  $("move-to").replaceChildren(...targetsOf(channel).map((each) => new Option(
+    `${nameOf(each)}: ${sats(each.remote_balance)} can come in`,
+    each.chan_id,
+  )));
+  for (const id of ["move-amount", "move-limit"]) $(id).value = "";
+  show("move");
+}
+
+onSubmit($("move-balance"), async () => {
+  const from = of;
+  const to = targetsOf(from).find((each) => each.chan_id === $("move-to").value);
+  const [amount, limit] = ["move-amount", "move-limit"].map((id) => typedSats($(id).value));
+  if (to === undefined) throw new Trouble("form", `To: one of the two peers is offline. ${UNMOVED}`);
+  const most = Math.min(Number(from.local_balance), Number(to.remote_balance));
+  if (!amount) throw new Trouble("form", `Amount: must be a whole number of sats. ${UNMOVED}`);
+  if (amount > most) throw new Trouble("form", `Amount: at most ${sats(most)} can move between these two. ${UNMOVED}`);
+  if (limit === undefined) throw new Trouble("form", `Fee limit: must be a whole number of sats. ${UNMOVED}`);
+  const may = await confirmed({
+    calls: CALLS,
+    title: `Move ${sats(amount)}?`,
+    lines: [
+      `Out through the channel with ${nameOf(from)}, back in from ${nameOf(to)}.`,
+      `The fee is at most ${sats(limit)}. Only the fee leaves this node.`,
+    ],
+    button: `Move ${sats(amount)}`,
+  });
+  if (may === undefined) return;
+  progress("Asking the node…");
+  let made;
+  try {
+    made = await lnd.call("POST", "/v1/invoices", {
+      value: String(amount),
+      memo: "dashboard rebalance",
+      expiry: String(MOVE_S + MARGIN_S),
+    }, macaroon());
+  } catch (error) {
+    throw error instanceof Trouble ? new Trouble(error.kind, `${error.message} ${UNMOVED}`) : error;
+  }
+  watchMove(toHex(fromBase64(made.r_hash)), lnd.stream("POST", "/v2/router/send", {
+    payment_request: made.payment_request,
+    fee_limit_sat: String(limit),
+    timeout_seconds: MOVE_S,
+    outgoing_chan_ids: [from.chan_id],
+    last_hop_pubkey: toBase64(fromHex(to.remote_pubkey)),
+    allow_self_payment: true,
+  }, may, AbortSignal.timeout((MOVE_S + GRACE_S) * 1000)));
+});
+
+/** Show a payment to this node itself until its end, and what became of the balance. */
+async function watchMove(hash, answers) {
+  const end = await followed(hash, { seconds: MOVE_S, answers });
+  if (end === undefined) return;
+  const { payment, refusal, unknown } = end;
+  await attempt(async () => {
+    show("open");
+    await again().catch(() => {}); // what became of it matters more
+    if (payment?.status === "SUCCEEDED") {
+      say(`Moved ${sats(Number(payment.value_msat) / 1000)}, for a fee of ${sats(Number(payment.fee_msat) / 1000)}.`);
+    } else if (unknown === undefined) {
+      throw new Trouble("refused", `${payment ? reasonOf(payment) : refusal.message} ${UNMOVED}`);
+    } else {
+      throw new Trouble("refused", `Whether the balance moved is not known. ${unknown} It may still move, and costs the fee limit at most: see Payments before you try again.`);
+    }
+  });
+}
+
 function askClose(channel) {
   of = channel;
   const { lines, isGone } = ending(channel);
@@ -337,13 +420,19 @@ onSubmit($("close-channel"), async () => {
   });
 });
 
-for (const id of ["cancel-fees", "cancel-close"]) onClick(id, async () => show("open"));
+for (const id of ["cancel-fees", "cancel-close", "cancel-move"]) onClick(id, async () => show("open"));
 onClick("all-fees", async () => askFees(undefined));
+onClick("stop-watching", async () => {
+  stopWatching();
+  show("open");
+});
 
+/** Forget all; say what a payment that was watched leaves open. */
 function clear() {
   forget();
   drawn = of = undefined;
   $("said").hidden = true;
+  return stopWatching() ? "Whether the balance moved is not known yet: see Payments before you try again." : "";
 }
 
 const again = await whileOpen({ read, draw, clear });

@@ -6,30 +6,20 @@
  */
 
 import { confirmed, forget } from "../acting.js";
-import { fromHex, random, toBase64, toBase64Url, toHex } from "../bytes.js";
-import { destination } from "../destination.js";
-import { ask, macaroon, whileOpen } from "../open_vault.js";
-import { $, lnd, onClick, onSubmit, progress, show } from "../page.js";
-import { peerName, plural, sats, span, typedSats, when } from "../shown.js";
+import { fromHex, random, toBase64, toHex } from "../bytes.js";
+import { destination, shell } from "../destination.js";
+import { ask, whileOpen } from "../open_vault.js";
+import { $, lnd, node as nodeId, onClick, onSubmit, progress, show } from "../page.js";
+import { followed, GRACE_S, reasonOf, stopWatching, tracked } from "../paying.js";
+import { peerName, sats, typedSats, when } from "../shown.js";
 import { Trouble } from "../trouble.js";
 
 const CALLS = ["/routerrpc.Router/SendPaymentV2", "/lnrpc.Lightning/SendCoins"];
 const AGAIN_MS = 2_000;
-const TRACK_MS = 15_000; // for what lnd knows of a payment, which it says at once
-const GRACE_S = 15; // after a payment's timeout: then its answers have been lost
-const GONE_TRIES = 3; // so often lnd says that it knows nothing, before that is believed
-const GONE_COINS = 10; // the same of a transaction, which takes lnd some seconds
+const GONE_COINS = 10; // so often lnd lists no transaction, which takes it some seconds
 const SEND_MS = 90_000; // for a transaction, which lnd makes and publishes
 const PARTS = 16; // lncli's own
 const NOTHING = "Nothing was sent.";
-const REASONS = {
-  FAILURE_REASON_TIMEOUT: "No attempt arrived in time.",
-  FAILURE_REASON_NO_ROUTE: "No route to the recipient was found that has enough capacity and keeps the fee limit. Raise the fee limit, or send less.",
-  FAILURE_REASON_ERROR: "The payment can't be made: lnd met an error that another attempt does not fix.",
-  FAILURE_REASON_INCORRECT_PAYMENT_DETAILS: "The recipient rejected it: the invoice was already paid, was cancelled, or has another amount.",
-  FAILURE_REASON_INSUFFICIENT_BALANCE: "Your channels can't send this amount with its fee.",
-  FAILURE_REASON_CANCELED: "It was cancelled.",
-};
 // lnd's own words about money, and what they mean; the first that matches.
 const MEANINGS = [
   [/not for current active network/i, "This invoice is for another network than this node's."],
@@ -41,10 +31,8 @@ const MEANINGS = [
   [/reserved wallet balance/i, "lnd keeps some coins back so that it can close channels. Send less."],
   [/self-payments not allowed/i, "This invoice is of this node itself."],
 ];
-const NOT_KNOWN = /payment isn't initiated/i;
 let node; // {key, channels, coins}
 let planned; // what is reviewed: {invoice, hash, …} or {address, …}
-let following; // the payment that is watched
 let isSending = false; // coins
 
 const meaningOf = (error) => MEANINGS.find(([words]) => words.test(error.said ?? ""))?.[1];
@@ -58,7 +46,13 @@ function refused(error) {
 }
 
 onSubmit($("ask"), async () => {
+  $("by-command").hidden = true;
   const found = destination($("to").value);
+  if (found.lnurl) {
+    $("send-command").textContent = `leyden wallet send ${nodeId} ${shell(found.lnurl)} SATS`;
+    $("by-command").hidden = false;
+    return;
+  }
   progress("Asking the node…");
   try {
     planned = found.invoice ? await decoded(found) : await addressed(found);
@@ -177,7 +171,7 @@ onClick("on-chain-instead", async () => {
 onClick("back", async () => show("open"));
 for (const id of ["another", "another-try"]) {
   onClick(id, async () => {
-    following = undefined;
+    stopWatching();
     $("to").value = "";
     show("open");
     $("to").focus();
@@ -236,106 +230,28 @@ async function pay(amount) {
   watch(hash, { before, seconds, answers });
 }
 
-/** Ask what is known of a payment; undefined if lnd has none with this hash. */
-async function tracked(hash) {
-  const ending = new AbortController();
-  try {
-    const path = `/v2/router/track/${toBase64Url(fromHex(hash))}=`;
-    const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(TRACK_MS)]);
-    for await (const payment of lnd.stream("GET", path, undefined, macaroon(), signal)) {
-      return payment;
-    }
-  } catch (error) {
-    if (!NOT_KNOWN.test(error.said ?? "")) throw error;
-  } finally {
-    ending.abort();
-  }
-  return undefined;
-}
-
-/** Show a payment until its end, however often its answers are lost. */
-async function watch(hash, { known, before, seconds, answers }) {
-  const mine = { began: Date.now(), seconds, attempts: 0, before: before?.creation_time_ns };
-  following = mine;
-  show("sending");
-  $("slow").hidden = true;
-  $("lost").hidden = true;
-  const ticking = setInterval(() => tick(mine), 1_000);
-  tick(mine);
-  let refusal;
-  try {
-    if (known && told(mine, known)) return;
-    if (answers) {
-      try {
-        for await (const payment of answers) if (told(mine, payment)) return;
-      } catch (error) {
-        refusal = error;
-      }
-    }
-    await follow(mine, hash, refusal);
-  } finally {
-    clearInterval(ticking);
-  }
-}
-
-/** Ask lnd what became of a payment; what it refused, and never heard of, was not sent. */
-async function follow(mine, hash, refusal) {
-  for (let gone = 0; following === mine;) {
-    try {
-      const payment = await tracked(hash);
-      $("lost").hidden = true;
-      // One that failed before says nothing of this one.
-      const isThis = payment !== undefined && payment.creation_time_ns !== mine.before;
-      if (isThis && told(mine, payment)) return;
-      gone = isThis ? 0 : gone + 1;
-      if (gone >= 1 && refusal?.said !== undefined) {
-        fail(`${meaningOf(refusal) ?? refusal.message} ${NOTHING}`);
-        return;
-      }
-      // A lost answer may have overtaken what was sent, which can still arrive.
-      if (gone >= GONE_TRIES) {
-        unknown("The answer was lost, and the node has no such payment yet. It may still begin. You can pay this invoice again, which the node pays once; don't pay it another way.");
-        return;
-      }
-    } catch (error) {
-      if (following !== mine) return; // it was locked, which says what is open
-      if (error.kind !== "unreachable") {
-        unknown(`${error.message} See Payments before you pay again.`);
-        return;
-      }
-      $("lost").hidden = false;
-    }
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-  }
-}
-
-function tick(mine) {
-  const elapsed = (Date.now() - mine.began) / 1000;
-  $("elapsed").textContent = `${plural(mine.attempts, "attempt")}, ${span(elapsed)}`;
-  if (mine.seconds !== undefined && elapsed > mine.seconds + 10) $("slow").hidden = false;
-}
-
-/** Show what lnd says of a payment; tell whether that was the last of it. */
-function told(mine, payment) {
-  if (following !== mine) return true;
-  mine.attempts = payment.htlcs?.length ?? 0;
-  if (payment.status === "SUCCEEDED") {
+/** Show a payment until its end, and what became of the money. */
+async function watch(hash, ways) {
+  const { payment, refusal, unknown } = (await followed(hash, ways)) ?? {};
+  if (payment?.status === "SUCCEEDED") {
     succeed(`Paid ${sats(Number(payment.value_msat) / 1000)}`, {
       Fee: sats(Number(payment.fee_msat) / 1000),
       "Payment hash": payment.payment_hash,
       Preimage: payment.payment_preimage,
     });
-    return true;
+  } else if (payment) {
+    fail(`${reasonOf(payment)} ${NOTHING}`);
+  } else if (refusal) {
+    fail(`${meaningOf(refusal) ?? refusal.message} ${NOTHING}`);
+  } else if (unknown !== undefined) {
+    const why = unknown
+      ? `${unknown} See Payments before you pay again.`
+      : "The answer was lost, and the node has no such payment yet. It may still begin. You can pay this invoice again, which the node pays once; don't pay it another way.";
+    fail(`What became of the payment is not known. ${why}`, "Not known whether it is paid");
   }
-  if (payment.status === "FAILED") {
-    fail(`${REASONS[payment.failure_reason] ?? payment.failure_reason} ${NOTHING}`);
-    return true;
-  }
-  return false;
 }
 
 function succeed(title, facts) {
-  following = undefined;
   $("sent-title").textContent = title;
   $("sent-facts").replaceChildren(...Object.entries(facts).flatMap(([name, text]) => {
     const [term, fact, code] = ["dt", "dd", "code"].map((tag) => document.createElement(tag));
@@ -348,14 +264,10 @@ function succeed(title, facts) {
 }
 
 function fail(words, title = "Not paid") {
-  following = undefined;
   $("failed-title").textContent = title;
   $("failed-reason").textContent = words;
   show("failed");
 }
-
-const unknown = (words) =>
-  fail(`What became of the payment is not known. ${words}`, "Not known whether it is paid");
 
 async function sendCoins(amount, isAll) {
   const { address } = planned;
@@ -417,7 +329,7 @@ async function labelled(label, error) {
 }
 
 window.addEventListener("beforeunload", (event) => {
-  if (following || isSending) event.preventDefault();
+  if (isSending) event.preventDefault();
 });
 
 async function read(looks) {
@@ -434,9 +346,8 @@ function draw(told) {
 /** Forget what may spend; say what a payment that was watched leaves open. */
 function clear() {
   forget();
-  const wasPaying = following !== undefined;
-  following = undefined;
-  return wasPaying ? "What became of the payment is not known yet: see Payments before you pay again." : "";
+  $("by-command").hidden = true;
+  return stopWatching() ? "What became of the payment is not known yet: see Payments before you pay again." : "";
 }
 
 await whileOpen({ read, draw, clear });
