@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum, auto
 
+from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules.jit import (
     CircuitKey,
     Forward,
@@ -23,6 +24,9 @@ from leyden.channels.direct.rules.jit import (
 )
 from leyden.errors import SellerAway
 from tests.fakes.seller import FakeSeller
+
+
+PAYERS = str(1_000 << 40 | 1 << 16)  # the channel by which payments arrive
 
 
 class Fate(StrEnum):
@@ -44,6 +48,7 @@ class Paid:
     htlc: HeldHtlc
     fate: Fate = Fate.HELD
     out_msat: int = 0
+    lost: bool = False  # claimed by the wallet although the payer got it back
 
 
 @dataclass
@@ -58,6 +63,7 @@ class FakeForwarding:
     paid: dict[CircuitKey, Paid] = field(default_factory=dict)
     aliases: dict[int, str] = field(default_factory=dict)  # to channel points
     history: list[Forward] = field(default_factory=list)
+    silent: bool = False  # lnd is killed before it writes down what was claimed
     lost_msat: int = 0  # claimed by the wallet after the payer got it back
     answered: list[HtlcAnswer] = field(default_factory=list)
     drops_answers: int = 0  # so many of the next ones break the connection instead
@@ -114,6 +120,7 @@ class FakeForwarding:
         if answer.fails:
             if again:  # it is with the wallet, which claims it from us
                 self.lost_msat += paid.out_msat
+                paid.lost = True
             paid.fate = Fate.FAILED
         elif not again:
             self._forward(paid, answer)
@@ -135,8 +142,26 @@ class FakeForwarding:
         return paid.htlc.scid >> 40 >= 16_000_000
 
     async def channels(self) -> list[JitChannel]:
-        """List the channels that the seller opened."""
+        """List the payers' channel, and those that the seller opened."""
         self._check_reachable()
+        claimed = [each for each in self.paid.values() if each.fate is Fate.CLAIMED]
+        return [
+            JitChannel(
+                order_id="",
+                point=f"{'f0' * 32}:0",
+                scid=int(PAYERS),
+                active=True,
+                zero_conf=False,
+                received=Sats(sum(each.htlc.amount_msat for each in claimed) // 1_000),
+                settled=not any(
+                    each.fate in {Fate.HELD, Fate.FORWARDED}
+                    for each in self.paid.values()
+                ),
+            ),
+            *self._opened(),
+        ]
+
+    def _opened(self) -> list[JitChannel]:
         return [
             JitChannel(
                 order_id=channel.wanted.order_id,
@@ -152,6 +177,20 @@ class FakeForwarding:
                     for each in self.paid.values()
                     if each.fate is Fate.FORWARDED
                     and self.aliases.get(each.htlc.scid) == point
+                ),
+                remote=Sats(
+                    sum(
+                        each.out_msat
+                        for each in self.paid.values()
+                        if (each.lost or each.fate is Fate.CLAIMED)
+                        and self.aliases.get(each.htlc.scid) == point
+                    )
+                    // 1_000
+                ),
+                settled=not any(
+                    each.fate is Fate.FORWARDED
+                    and self.aliases.get(each.htlc.scid) == point
+                    for each in self.paid.values()
                 ),
             )
             for number, (point, channel) in enumerate(self.seller.channels.items())
@@ -192,7 +231,7 @@ class FakeForwarding:
         """Let the parts of a payment arrive."""
         made = []
         for amount in amounts:
-            circuit = CircuitKey("1000x1x0", str(next(self._numbers)))
+            circuit = CircuitKey(PAYERS, str(next(self._numbers)))
             htlc = HeldHtlc(
                 circuit=circuit,
                 scid=scid,
@@ -212,8 +251,18 @@ class FakeForwarding:
                 continue
             if each.fate is Fate.FORWARDED and claims:
                 each.fate = Fate.CLAIMED
-                fee = each.htlc.amount_msat - each.out_msat
-                self.history.append(Forward(each.htlc.circuit, fee))
+                if self.silent:
+                    continue
+                arrived = each.htlc.amount_msat
+                self.history.append(
+                    Forward(
+                        each.htlc.circuit,
+                        fee_msat=arrived - each.out_msat,
+                        scid=each.htlc.scid,
+                        in_msat=arrived,
+                        out_msat=each.out_msat,
+                    )
+                )
             elif each.fate is Fate.FORWARDED:
                 each.fate = Fate.REFUSED
 
