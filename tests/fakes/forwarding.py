@@ -7,7 +7,7 @@ one that is resumed as it is takes no fee; and one answer too many ends the conn
 """
 
 import asyncio
-import itertools
+from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,7 +26,9 @@ from leyden.errors import SellerAway
 from tests.fakes.seller import FakeSeller
 
 
-PAYERS = str(1_000 << 40 | 1 << 16)  # the channel by which payments arrive
+# The channels by which payments arrive.
+PAYERS = str(1_000 << 40 | 1 << 16)
+OTHERS = str(1_001 << 40 | 1 << 16)
 
 
 class Fate(StrEnum):
@@ -68,10 +70,11 @@ class FakeForwarding:
     answered: list[HtlcAnswer] = field(default_factory=list)
     drops_answers: int = 0  # so many of the next ones break the connection instead
     interceptors: int = 0
-    pauses_at: str = ""  # "alias" or "answer": nothing of it happens, nor ends
+    pauses_at: str = ""  # "alias" or "answer": nothing of it happens until it goes on
     paused: asyncio.Event = field(default_factory=asyncio.Event)
+    goes_on: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: set[str] = field(default_factory=set)  # channel points
     _asking: asyncio.Queue[HeldHtlc | None] | None = None
-    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     @property
     def is_asking(self) -> bool:
@@ -104,8 +107,11 @@ class FakeForwarding:
 
     async def answer(self, answer: HtlcAnswer) -> None:
         """Do with an HTLC what the answer says."""
+        asking = self._asking
         if self._is_jit(self.paid[answer.circuit]):
             await self._pause("answer")
+        if asking is not self._asking:
+            raise SellerAway(why="the connection broke", retry_after_s=1)
         if self.drops_answers:
             self.drops_answers -= 1
             self.break_off()
@@ -126,7 +132,7 @@ class FakeForwarding:
             self._forward(paid, answer)
 
     def _forward(self, paid: Paid, answer: HtlcAnswer) -> None:
-        if paid.htlc.scid not in self.aliases:
+        if paid.htlc.scid not in self.aliases or not self.active:
             ours = answer.out_msat is not None
             paid.fate = Fate.UNKNOWN if ours or self._is_jit(paid) else Fate.PASSED
             return
@@ -144,21 +150,32 @@ class FakeForwarding:
     async def channels(self) -> list[JitChannel]:
         """List the payers' channel, and those that the seller opened."""
         self._check_reachable()
-        claimed = [each for each in self.paid.values() if each.fate is Fate.CLAIMED]
+        return [*self._payers(), *self._opened()]
+
+    def _payers(self) -> list[JitChannel]:
+        by_channel: defaultdict[str, list[Paid]] = defaultdict(list)
+        for each in self.paid.values():
+            by_channel[each.htlc.circuit.chan_id].append(each)
         return [
             JitChannel(
                 order_id="",
-                point=f"{'f0' * 32}:0",
-                scid=int(PAYERS),
+                point=f"{int(chan_id):064x}:0",
+                scid=int(chan_id),
                 active=True,
                 zero_conf=False,
-                received=Sats(sum(each.htlc.amount_msat for each in claimed) // 1_000),
-                settled=not any(
-                    each.fate in {Fate.HELD, Fate.FORWARDED}
-                    for each in self.paid.values()
+                received=Sats(
+                    sum(
+                        each.htlc.amount_msat
+                        for each in paid
+                        if each.fate is Fate.CLAIMED
+                    )
+                    // 1_000
                 ),
-            ),
-            *self._opened(),
+                settled=all(
+                    each.fate not in {Fate.HELD, Fate.FORWARDED} for each in paid
+                ),
+            )
+            for chan_id, paid in by_channel.items()
         ]
 
     def _opened(self) -> list[JitChannel]:
@@ -194,7 +211,7 @@ class FakeForwarding:
                 ),
             )
             for number, (point, channel) in enumerate(self.seller.channels.items())
-            if channel.signed
+            if channel.signed and point not in self.closed
         ]
 
     async def add_alias(self, channel: JitChannel, scid: int) -> None:
@@ -216,7 +233,7 @@ class FakeForwarding:
     async def _pause(self, at: str) -> None:
         if self.pauses_at == at:
             self.paused.set()
-            await asyncio.Event().wait()
+            await self.goes_on.wait()
 
     def _check_reachable(self) -> None:
         if self.seller.away:
@@ -227,11 +244,14 @@ class FakeForwarding:
     def __post_init__(self) -> None:
         self._replayed: set[CircuitKey] = set()
 
-    def pay(self, scid: int, payment_hash: str, *amounts: int) -> list[Paid]:
-        """Let the parts of a payment arrive."""
+    def pay(
+        self, scid: int, payment_hash: str, *amounts: int, by: str = PAYERS
+    ) -> list[Paid]:
+        """Let the parts of a payment arrive by a channel."""
         made = []
         for amount in amounts:
-            circuit = CircuitKey(PAYERS, str(next(self._numbers)))
+            number = sum(each.chan_id == by for each in self.paid)
+            circuit = CircuitKey(by, str(number))
             htlc = HeldHtlc(
                 circuit=circuit,
                 scid=scid,
@@ -265,6 +285,12 @@ class FakeForwarding:
                 )
             elif each.fate is Fate.FORWARDED:
                 each.fate = Fate.REFUSED
+
+    def give_up(self, payment_hash: str) -> None:
+        """Fail what is held of a payment, before it expires, as lnd does by itself."""
+        for each in self.paid.values():
+            if each.htlc.payment_hash == payment_hash and each.fate is Fate.HELD:
+                each.fate = Fate.FAILED
 
     def break_off(self) -> None:
         """End the connection."""

@@ -6,7 +6,7 @@ On regtest: the treasury's lnd is the payer, the seller's is the purse.
 import asyncio
 import hashlib
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -114,6 +114,8 @@ async def selling(
     *,
     clock: Clock = utc_now,
     answering: asyncio.Event | None = None,
+    over: Callable[[LndAccess], LndForwarding] = LndForwarding,
+    rules: JitSettings = JitSettings(),
 ) -> AsyncIterator[ChannelServices]:
     """Sell just-in-time channels, as the platform does.
 
@@ -129,10 +131,10 @@ async def selling(
         purse=Purse(
             seller=LndSeller(own),
             messages=LndMessages(own),
-            forwarding=Mute(own, answering) if answering else LndForwarding(own),
+            forwarding=Mute(own, answering) if answering else over(own),
         ),
         clock=clock,
-        rules=ChannelSettings(jit=JitSettings()),
+        rules=ChannelSettings(jit=rules),
     )
     async with db.transaction() as tx:
         await tx.tasks.put(JIT, "all", due=utc_now())
