@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
+from prometheus_client import REGISTRY
 
 from leyden.base.database.statements import Statement
 from leyden.base.rules.units import Sats
 from leyden.channels.books import jit_rules
+from leyden.channels.direct.jit import state
 from leyden.channels.direct.rows.jit_orders import JitOrders
 from leyden.channels.direct.rules.jit import JitStatus
 from leyden.channels.direct.rules.jit import scid_text as jit_id
@@ -552,3 +554,40 @@ async def test_what_is_forged_is_found(
 
 class _Undo(Exception):
     """Undo what was forged."""
+
+
+# What operators see.
+
+
+def counted(event: str) -> float:
+    labels = {"event": event}
+    return REGISTRY.get_sample_value("leyden_jit_events_total", labels) or 0
+
+
+async def test_what_happens_is_counted_and_added_up(jit: JitHarness) -> None:
+    earned, refused = counted("claimed"), counted("refused")
+    jit.purse.online.add(OTHER)
+    async with jit.serving():
+        scid, other = await jit.bought(), await jit.bought(OTHER)
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.EARNED)
+        jit.forwarding.claims = False
+        jit.forwarding.pay(other, OTHER_HASH, SIZE)
+        await jit.becomes(other, JitStatus.RESUMING)
+        jit.orders.now += timedelta(minutes=1)
+        await jit.becomes(other, JitStatus.UNPAID)
+        coins = sum(each.sats for each in jit.purse.coins.values())
+        await until(
+            lambda: REGISTRY.get_sample_value("leyden_jit_free_sats") == coins,
+            within_s=20,
+        )
+    assert (counted("claimed"), counted("refused")) == (earned + 1, refused + 1)
+    purse = jit.channels.purse
+    assert purse is not None
+    found = await state.read(jit.channels, purse, jit.rules)
+    assert found.missing == ()
+    assert (found.free, found.held, found.forwarded) == (coins, 0, 0)
+    assert (found.opened, found.earned, found.unpaid) == (2, 1, 1)
+    assert (found.earned_sat, found.funding_sat) == (FEE // 1_000, 2 * COST)
+    (order,) = await state.unpaid(jit.orders.database.reader)
+    assert (order.scid, order.capacity) == (other, found.unpaid_sat)

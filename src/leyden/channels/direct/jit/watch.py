@@ -100,7 +100,7 @@ class Watch:
 
     async def _count(self, now: datetime) -> None:
         """Show the purse's free coins to Prometheus."""
-        if now - self._counted_at > _COUNTED_EVERY:
+        if now - self._counted_at >= _COUNTED_EVERY:
             wallet = await purses.read(self._channels, self._purse)
             _FREE.set(await state.free(self._channels.database.reader, wallet))
             self._counted_at = now
