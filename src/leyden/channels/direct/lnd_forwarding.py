@@ -89,6 +89,8 @@ class LndInterception:
     async def htlcs(self) -> AsyncGenerator[HeldHtlc, None]:
         """Yield what lnd asks about."""
         async for message in self._socket:
+            if message.type is not aiohttp.WSMsgType.TEXT:
+                break  # lnd was silent for too long
             asked = json.loads(message.data)
             if "result" not in asked:
                 why = (asked.get("error") or {}).get("message", "no reason given")
