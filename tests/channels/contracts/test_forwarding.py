@@ -17,7 +17,7 @@ from leyden.channels.direct.rules.jit import HeldHtlc, HtlcAnswer
 from leyden.channels.payments.treasury import Treasury
 from leyden.errors import SellerAway
 from leyden.values import replace
-from leyden_workshop.devnet import access, purse
+from leyden_workshop.devnet import access, actions, purse
 from tests.channels.contracts.treasuries import TreasuryHarness, owners_access
 from tests.channels.contracts.worlds import FAKE_AND_LND
 from tests.fakes.forwarding import FakeForwarding, Fate, Paid
@@ -87,7 +87,7 @@ class RealWorld:
 
     def __init__(self, harness: TreasuryHarness) -> None:
         self._payer = Treasury(owners_access(harness.customer))
-        self._harness = harness
+        self._home = harness.home
         lnd = access.load(harness.home).lnds["treasury"]
         reached = replace(owners_access(lnd), macaroon=purse.macaroon(harness.home))
         self.forwarding = LndForwarding(reached)
@@ -125,7 +125,7 @@ class RealWorld:
         )
 
     async def mine(self, blocks: int) -> None:
-        await self._harness.mine(blocks)
+        await actions.mine(self._home, blocks)
 
     async def fate(self, payment_hash: str) -> str:
         answer = await self._paying[payment_hash]
