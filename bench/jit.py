@@ -326,7 +326,7 @@ async def run(parts: list[str], rounds: int) -> int:
 def main() -> int:
     """Run it."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []])
+    parser.add_argument("parts", nargs="*", metavar="|".join(PARTS))
     parser.add_argument("--rounds", type=int, default=8)
     given = parser.parse_args()
     return asyncio.run(run(given.parts, given.rounds))

@@ -24,7 +24,7 @@ from tests.waiting import until
 
 _CHANCE = random.SystemRandom()
 _PEERS = [f"02{number:064x}" for number in range(2)]
-_HELD_S, _SETTLES_S = 90, 10
+_SETTLES_S = 10
 _MOST_ORDERS = 4
 
 
@@ -152,7 +152,7 @@ class Walk:
     async def becomes(self, paid: list[Paid], fate: Fate) -> None:
         def has_become() -> bool:
             if fate is Fate.FAILED:  # it is held for its time, from when it is noticed
-                self.jit.orders.now += timedelta(seconds=_HELD_S)
+                self.jit.orders.now += timedelta(seconds=1)
             return {each.fate for each in paid} == {fate}
 
         try:
