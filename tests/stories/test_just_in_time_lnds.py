@@ -211,11 +211,15 @@ def _digest(preimage: bytes) -> bytes:
 
 @asynccontextmanager
 async def harbor_with(
-    folder: Path, *, lnd: str = "lnd", channels: int = 1
+    folder: Path,
+    *,
+    lnd: str = "lnd",
+    channels: int = 1,
+    options: tuple[tuple[str, str | int], ...] = purse.OPTIONS,
 ) -> AsyncIterator[Harbor]:
     """Start it all; the payer has so many channels to the purse."""
     async with (
-        coast_with(folder, purse.OPTIONS, lnd=lnd) as coast,
+        coast_with(folder, options, lnd=lnd) as coast,
         AsyncExitStack() as stack,
     ):
         await purse.bake(coast.seller, coast.home)
@@ -368,6 +372,32 @@ async def test_platform_and_lnd_are_killed_at_the_same_moment(
             assert channels.purse is not None
             found = await channels.purse.forwarding.channels()
             assert len([each for each in found if each.order_id]) == 1
+
+
+@pytest.mark.long
+async def test_without_requireinterceptor_lnd_forwards_what_was_held_without_a_fee(
+    memory_path: Path, sqlite_db: Database, sealer: Sealer
+) -> None:
+    """Why the purse must have that option; here its policy alone prevents a loss."""
+    made: list[Pausing] = []
+
+    def pausing(own: LndAccess) -> LndForwarding:
+        made.append(Pausing(own, "answer"))
+        return made[-1]
+
+    options = tuple(each for each in purse.OPTIONS if each[0] != "requireinterceptor")
+    async with harbor_with(memory_path, options=options) as harbor:
+        async with selling(harbor.coast, sqlite_db, sealer, over=pausing) as channels:
+            order = await buy(channels, harbor)
+            invoice = await harbor.invoice(order)
+            paying = asyncio.create_task(harbor.pay(order, invoice))
+            async with asyncio.timeout(60):
+                await made[0].reached.wait()
+        (failed,) = await paying
+        assert failed["failure"]["code"] == "FEE_INSUFFICIENT"
+        async with selling(harbor.coast, sqlite_db, sealer) as channels:
+            await newest_becomes(sqlite_db, JitStatus.UNPAID)
+            await prove(channels)
 
 
 @pytest.mark.long
