@@ -34,7 +34,12 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct.connection import SellerConnection
 from leyden.channels.direct.lnd_forwarding import LndForwarding, LndInterception
 from leyden.channels.direct.rules import jit
-from leyden.channels.direct.rules.jit import HeldHtlc, JitOrder, JitStatus
+from leyden.channels.direct.rules.jit import (
+    HeldHtlc,
+    HtlcAnswer,
+    JitOrder,
+    JitStatus,
+)
 from leyden.channels.services import ChannelServices, JitSettings
 from leyden.nodes.lnd.connection import LndAccess
 from leyden.values import replace
@@ -74,7 +79,9 @@ class Asked(LndForwarding):
 class _Noting(LndInterception):
     def __init__(self, one: LndInterception, asked: Asked) -> None:
         self._one, self._asked = one, asked
-        self.answer = one.answer  # type: ignore[method-assign]
+
+    async def answer(self, answer: HtlcAnswer) -> None:
+        await self._one.answer(answer)
 
     async def htlcs(self) -> AsyncGenerator[HeldHtlc, None]:
         async for each in self._one.htlcs():

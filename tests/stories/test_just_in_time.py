@@ -115,7 +115,7 @@ async def selling(
     clock: Clock = utc_now,
     answering: asyncio.Event | None = None,
     over: Callable[[LndAccess], LndForwarding] = LndForwarding,
-    rules: JitSettings = JitSettings(),
+    rules: JitSettings | None = None,
 ) -> AsyncIterator[ChannelServices]:
     """Sell just-in-time channels, as the platform does.
 
@@ -134,7 +134,7 @@ async def selling(
             forwarding=Mute(own, answering) if answering else over(own),
         ),
         clock=clock,
-        rules=ChannelSettings(jit=rules),
+        rules=ChannelSettings(jit=rules or JitSettings()),
     )
     async with db.transaction() as tx:
         await tx.tasks.put(JIT, "all", due=utc_now())
