@@ -100,6 +100,7 @@ class Walk:
         self.payments = 0
 
     async def go(self, steps: int) -> None:
+        self.jit.purse.online = set(self.model.online)
         await self.serving.enter_async_context(self.jit.serving())
         await self.buy()
         ways = {

@@ -8,7 +8,9 @@ from leyden.base.platform import Platform
 from leyden.base.rules.units import Sats
 from leyden.channels.direct.base import Purse
 from leyden.channels.direct.rules.jit import JitOrder, JitStatus
+from leyden.channels.direct.rules.openings import Coin
 from leyden.channels.rules.orders import OrderStatus
+from leyden.channels.rules.payments import Outpoint
 from leyden.channels.tickets.ticket_source import open_ticket
 from leyden.people import accounts
 from leyden.values import replace
@@ -47,6 +49,8 @@ async def purse(world: World) -> FakeSeller:
         fee_msat=FEE,
         capacity=Sats(300_000),
         held_at=NOW,
+        coins=(Coin(sats=Sats(1_000_000), outpoint=Outpoint("ab" * 32, 0)),),
+        channel_point=f"{'cd' * 32}:0",
         resumed_at=NOW,
     )
     async with world.channels.database.transaction() as tx:
