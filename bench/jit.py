@@ -47,7 +47,6 @@ from leyden_workshop.devnet import actions, purse, wallet
 from tests.channels.contracts.treasuries import owners_access
 from tests.stories.test_just_in_time import orders, selling
 from tests.stories.test_just_in_time_lnds import (
-    SIZE,
     Harbor,
     Invoice,
     buy,

@@ -213,7 +213,8 @@ class Walk:
 
 
 @pytest.mark.parametrize(
-    "walk", [*range(2), *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 60))]
+    "walk",
+    [*range(2), *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 60))],
 )
 @pytest.mark.timeout(300)
 async def test_each_payment_ends_as_the_model_says(

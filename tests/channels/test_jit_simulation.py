@@ -70,9 +70,7 @@ class Life:
     async def start(self) -> None:
         with contextlib.suppress(TimeoutError):
             within_s = 1 if self.jit.purse.away else 10
-            await self.serving.enter_async_context(
-                self.jit.serving(within_s=within_s)
-            )
+            await self.serving.enter_async_context(self.jit.serving(within_s=within_s))
 
     async def die(self) -> None:
         """End at any instant; what is in memory is gone."""

@@ -1,6 +1,5 @@
 """The purse's channels are compared with lnd's history, and that with the books."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -24,11 +23,11 @@ PAID = (SIZE - FEE) // 1_000
 
 
 @pytest.fixture
-async def jit(harness: OrdersHarness) -> AsyncIterator[JitHarness]:
+async def jit(harness: OrdersHarness) -> JitHarness:
     made = JitHarness(harness)
     async with harness.database.transaction() as tx:
         await tx.tasks.put(PURSE_CHECK, EVERYTHING, due=harness.now)
-    yield made
+    return made
 
 
 async def broken(jit: JitHarness) -> list[str]:
@@ -52,9 +51,7 @@ async def earned(jit: JitHarness) -> str:
 async def compare(jit: JitHarness) -> bool:
     """Run the task if it is due, and return whether it was."""
     database = jit.orders.database
-    claims = await claim_due(
-        database, PURSE_CHECK, now=jit.orders.now, claim_for=HOUR
-    )
+    claims = await claim_due(database, PURSE_CHECK, now=jit.orders.now, claim_for=HOUR)
     for claim in claims:
         await purse_check.compare(jit.channels, Work(database, claim))
     return bool(claims)
@@ -85,10 +82,11 @@ async def test_a_payment_that_was_failed_although_it_was_forwarded_is_found(
     async with jit.forwarding.intercept() as connection:
         await connection.answer(HtlcAnswer(paid.htlc.circuit, fails=True))
     (channel,) = jit.purse.channels
-    assert await broken(jit) == [
+    (what,) = await broken(jit)
+    assert what == (
         f"just-in-time order {jit_id(scid)}: its node has {PAID:,} sat in channel "
         f"{channel}, but by lnd's history 0"
-    ]
+    )
 
 
 async def test_a_history_that_claims_more_than_arrived_is_found(
@@ -108,10 +106,11 @@ async def test_a_fee_that_is_not_the_historys_is_found(jit: JitHarness) -> None:
     order_id = await earned(jit)
     (forward,) = jit.forwarding.history
     jit.forwarding.history = [replace(forward, fee_msat=7)]
-    assert await broken(jit) == [
+    (what,) = await broken(jit)
+    assert what == (
         f"just-in-time order {order_id}: by lnd's history it earned 7 msat, but "
         f"{FEE:,} are booked"
-    ]
+    )
 
 
 async def test_a_claim_that_lnd_did_not_write_down_is_found(jit: JitHarness) -> None:
@@ -161,8 +160,10 @@ async def test_the_purse_is_compared_once_a_day_and_a_difference_is_an_alarm(
     assert not await compare(jit)
     ((kind, subject, what),) = await alarms(jit)
     assert (kind, subject) == ("purse.differs", order_id)
-    assert what.endswith(": take jit out of market until you know why, see "
-                         "docs/operators/just-in-time.md")
+    assert what.endswith(
+        ": take jit out of market until you know why, see "
+        "docs/operators/just-in-time.md"
+    )
     jit.forwarding.history = history
     jit.orders.now += DAY
     assert await compare(jit)

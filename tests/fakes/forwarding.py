@@ -25,7 +25,6 @@ from leyden.channels.direct.rules.jit import (
 from leyden.errors import SellerAway
 from tests.fakes.seller import FakeSeller
 
-
 # The channels by which payments arrive.
 PAYERS = str(1_000 << 40 | 1 << 16)
 OTHERS = str(1_001 << 40 | 1 << 16)

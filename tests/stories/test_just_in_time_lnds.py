@@ -295,9 +295,7 @@ async def buy(channels: ChannelServices, harbor: Harbor) -> JitOrder:
         return await offers.result(harbor.wallet_key, request, None)
 
     (offer,) = (await result("lsps2.get_info"))["opening_fee_params_menu"]
-    await result(
-        "lsps2.buy", opening_fee_params=offer, payment_size_msat=str(SIZE)
-    )
+    await result("lsps2.buy", opening_fee_params=offer, payment_size_msat=str(SIZE))
     return (await orders(channels.database))[-1]
 
 

@@ -91,9 +91,10 @@ async def test_who_takes_too_long_is_away(lnd: LndClient) -> None:
 
 
 async def test_a_socket_whose_lnd_is_silent_ends(
-    authority: Authority, stand_in: StandInLnd, tmp_path: Path
+    authority: Authority, tmp_path: Path
 ) -> None:
     """As when its machine is gone, and no packet says so."""
+    authority.give(tmp_path, NAME)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(tmp_path / "tls.cert", tmp_path / "tls.key")
     is_over = asyncio.Event()

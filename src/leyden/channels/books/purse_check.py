@@ -48,8 +48,6 @@ async def compare(channels: ChannelServices, work: ClaimedTask) -> None:
     ]
     now = channels.clock()
     async with work.transaction() as tx:
-        await tx.findings.replace(
-            AlarmKind.PURSE_DIFFERS, found, now=now, since=began
-        )
+        await tx.findings.replace(AlarmKind.PURSE_DIFFERS, found, now=now, since=began)
         await work.reschedule(tx, due=now + _EVERY)
     log.info("compared the purse with the books", extra={"differences": len(broken)})

@@ -27,7 +27,9 @@ _PAGE: Final = 200
 _SETTLED: Final = (JitStatus.EARNED, JitStatus.UNPAID)
 
 
-async def broken_by(rows: Stores, purse: Purse, *, now: datetime) -> AsyncIterator[Broken]:
+async def broken_by(
+    rows: Stores, purse: Purse, *, now: datetime
+) -> AsyncIterator[Broken]:
     """Yield what is wrong with the purse; raise SellerAway if it does not respond."""
     pubkey = (await purse.seller.wallet()).pubkey
     orders = {each.id: each async for each in _orders(rows, pubkey)}

@@ -24,7 +24,7 @@ class Source(StrEnum):
 
     @property
     def kind(self) -> ChannelKind | None:
-        """How the channels of this source get to their nodes; None: without an order."""
+        """How the channels of this source get to their nodes; None: unordered."""
         if self is Source.JIT:
             return None
         return ChannelKind.TICKET if self in OF_TICKETS else ChannelKind.DIRECT

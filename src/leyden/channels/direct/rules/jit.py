@@ -257,9 +257,7 @@ def may(order: JitOrder, event: JitEvent) -> bool:
 
 def may_be_claimed(order: JitOrder, *, now: datetime) -> bool:
     """Return whether an unpaid order's payment may still be claimed, and booked."""
-    return (
-        order.status is JitStatus.UNPAID and order.resumed_at > now - CLAIMED_WITHIN
-    )
+    return order.status is JitStatus.UNPAID and order.resumed_at > now - CLAIMED_WITHIN
 
 
 # Channel ids.
