@@ -143,6 +143,28 @@ async def test_a_claim_that_nobody_booked_in_time_is_found(jit: JitHarness) -> N
         assert len(found) == number, found
 
 
+async def test_a_channel_that_changes_meanwhile_is_not_compared(
+    jit: JitHarness,
+) -> None:
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.EARNED)
+        (paid,) = jit.forwarding.pay(scid, "cd" * 32, 9_000)
+        paid.fate, paid.out_msat = Fate.CLAIMED, 9_000
+
+    def claim() -> None:
+        paid.fate = Fate.FORWARDED
+        jit.forwarding.resolve("cd" * 32, claims=True)
+
+    assert await broken(jit), "it is not in the history"
+    paid.fate, paid.out_msat = Fate.REFUSED, 9_000
+    jit.forwarding.meanwhile = claim
+    assert await broken(jit) == []
+    jit.forwarding.meanwhile = lambda: None
+    assert await broken(jit) == []
+
+
 async def test_orders_of_another_purse_are_not_compared(jit: JitHarness) -> None:
     await earned(jit)
     jit.forwarding.history = []

@@ -8,7 +8,7 @@ one that is resumed as it is takes no fee; and one answer too many ends the conn
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -73,6 +73,7 @@ class FakeForwarding:
     paused: asyncio.Event = field(default_factory=asyncio.Event)
     goes_on: asyncio.Event = field(default_factory=asyncio.Event)
     closed: set[str] = field(default_factory=set)  # channel points
+    meanwhile: Callable[[], object] = lambda: None  # the history is about to be read
     _asking: asyncio.Queue[HeldHtlc | None] | None = None
 
     @property
@@ -224,6 +225,7 @@ class FakeForwarding:
         """List what was claimed."""
         del since
         self._check_reachable()
+        self.meanwhile()
         return list(self.history)
 
     async def close(self) -> None:
