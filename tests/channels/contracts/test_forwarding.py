@@ -115,14 +115,21 @@ class RealWorld:
             "hops": hops,
         }
         raw = base64.b64encode(bytes.fromhex(payment_hash)).decode()
-        self._paying[payment_hash] = asyncio.create_task(
-            self._payer.call(
-                "POST",
-                "/v2/router/route/send",
-                {"payment_hash": raw, "route": route},
-                timeout_s=120,
+        wish = {"payment_hash": raw, "route": route}
+        self._paying[payment_hash] = asyncio.create_task(self._send(wish))
+
+    async def _send(self, wish: dict[str, object]) -> dict[str, Any]:
+        """Send again while the payer's own channel carries nothing.
+
+        Two peers that lost each other both call, and drop one connection of two.
+        """
+        while True:
+            answer = await self._payer.call(
+                "POST", "/v2/router/route/send", wish, timeout_s=120
             )
-        )
+            if answer["failure"].get("failure_source_index", 0):
+                return answer
+            await asyncio.sleep(0.5)
 
     async def mine(self, blocks: int) -> None:
         await actions.mine(self._home, blocks)
