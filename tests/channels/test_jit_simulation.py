@@ -18,15 +18,17 @@ import pytest
 
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
+from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules import jit as rules
 from leyden.channels.direct.rules.jit import FUNDED, JitOrder, JitStatus
+from leyden.values import replace
 from tests.channels.jit_harness import SIZE, JitHarness
 from tests.channels.orders_harness import OrdersHarness
 from tests.fakes.forwarding import OTHERS, PAYERS, Fate, Paid
 from tests.waiting import until
 
 _CHANCE = random.SystemRandom()
-_PEERS = [f"02{number:064x}" for number in range(3)]
+_PEERS = [f"02{number:064x}" for number in range(6)]
 _ENDED = frozenset(JitStatus) - rules.HELD_STATES - {JitStatus.RESUMING}
 _STRANGER = 900_000 << 40 | 1
 
@@ -62,8 +64,15 @@ class Life:
                 list(self.happenings), list(self.happenings.values())
             )
             await happens()
-            for _ in range(self.dice.choice([0, 3, 30, 300])):
-                await asyncio.sleep(0)  # others run, and how far is drawn
+            if self.dice.random() < 0.5:
+                for _ in range(self.dice.choice([0, 3, 30, 300])):
+                    await asyncio.sleep(0)  # others run, and how far is drawn
+                continue
+            with contextlib.suppress(TimeoutError):
+                await until(self.holds_nothing, within_s=0.5)
+
+    def holds_nothing(self) -> bool:
+        return all(each.fate is not Fate.HELD for each in self.paid())
 
     # The program.
 
@@ -93,7 +102,7 @@ class Life:
         """Send a payment, or more than one, in parts that arrive by several ways."""
         if not self.scids:
             return
-        scid, left = self.dice.choice(self.scids), SIZE
+        scid, left = self.dice.choice(self.scids[-3:]), SIZE
         payment_hash = self.new_hash()
         while left:
             part = self.dice.choice([left, max(left // 2, 20_000_000)])
@@ -119,10 +128,10 @@ class Life:
 
     async def wallets_come_and_go(self) -> None:
         purse, dice = self.jit.purse, self.dice
-        purse.online = {each for each in _PEERS if dice.random() < 0.7}
-        purse.refuses = dice.choice(["", "", "", "channel rejected"])
-        purse.freezes = dice.random() < 0.15
-        self.jit.forwarding.active = dice.random() < 0.8
+        purse.online = {each for each in _PEERS if dice.random() < 0.8}
+        purse.refuses = dice.choice([*[""] * 7, "channel rejected"])
+        purse.freezes = dice.random() < 0.1
+        self.jit.forwarding.active = dice.random() < 0.9
 
     async def peers_answer(self) -> None:
         self.jit.purse.thaw(refuses=self.dice.random() < 0.5)
@@ -156,9 +165,9 @@ class Life:
 
     async def let_time_pass(self) -> None:
         self.jit.purse.height += self.dice.choice([0, 0, 1, 2])
-        self.jit.purse.fee_sat_per_vb = self.dice.choice([1, 10, 10, 20])
+        self.jit.purse.fee_sat_per_vb = self.dice.choice([*[10] * 6, 1, 20])
         self.jit.orders.now += timedelta(
-            seconds=self.dice.choice([1, 11, 45, 91, 2_400, 8_000])
+            seconds=self.dice.choice([1, 11, 11, 45, 91, 2_400, 80_000])
         )
 
     # How it ends.
@@ -219,7 +228,15 @@ async def _live(database: Database, sealer: Sealer, seed: int, steps: int) -> No
     orders = OrdersHarness(database, sealer)
     await orders.open()
     jit = JitHarness(orders)
+    jit.purse.online = set(_PEERS)
     jit.purse.fill([2_000_000] * 30)
+    jit.rules = replace(
+        jit.rules,
+        lives=timedelta(days=1),
+        most_per_hour=Sats(10**9),
+        most_unpaid=Sats(10**9),
+        messages_per_minute=10_000,
+    )
     life = Life(jit, seed)
     try:
         await life.live(steps)
