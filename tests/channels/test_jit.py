@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
+from prometheus_client import REGISTRY
 
 from leyden.base.database.statements import Statement
 from leyden.base.rules.units import Sats
 from leyden.channels.books import jit_rules
+from leyden.channels.direct.jit import state
 from leyden.channels.direct.rows.jit_orders import JitOrders
 from leyden.channels.direct.rules.jit import JitStatus
 from leyden.channels.direct.rules.jit import scid_text as jit_id
@@ -17,7 +19,7 @@ from leyden.values import replace
 from tests.channels.jit_harness import FEE, HASH, OTHER, PEER, PURSE, SIZE, JitHarness
 from tests.channels.orders_harness import OrdersHarness
 from tests.fakes.channels import FEE_VBYTES
-from tests.fakes.forwarding import Fate
+from tests.fakes.forwarding import OTHERS, Fate
 from tests.waiting import until
 
 COST = 10 * FEE_VBYTES
@@ -269,6 +271,116 @@ async def test_a_process_that_dies_before_it_answers_is_continued_by_the_next(
     assert len(jit.purse.channels) == 1
 
 
+@pytest.mark.parametrize("step", ["alias", "answer"])
+async def test_an_lnd_that_restarts_there_forwards_once(
+    jit: JitHarness, step: str
+) -> None:
+    jit.forwarding.pauses_at = step
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.forwarding.paused.wait()
+        jit.forwarding.restart()
+        await until(lambda: jit.forwarding.interceptors == 2)
+        jit.forwarding.pauses_at = ""
+        jit.forwarding.goes_on.set()
+        order = await jit.becomes(scid, JitStatus.EARNED)
+    assert (paid.fate, order.earned_msat) == (Fate.CLAIMED, FEE)
+    assert len(jit.purse.channels) == 1
+
+
+async def test_a_node_that_leaves_before_its_payment_pays_the_next_time(
+    jit: JitHarness,
+) -> None:
+    """lnd fails what it is told to forward over a channel that is not active."""
+    jit.forwarding.pauses_at = "answer"
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.forwarding.paused.wait()
+        jit.forwarding.active = False
+        jit.forwarding.goes_on.set()
+        await jit.resolved(paid)
+        assert paid.fate is Fate.UNKNOWN
+        jit.orders.now += timedelta(seconds=10)
+        await jit.becomes(scid, JitStatus.UNPAID)
+        jit.forwarding.active = True
+        jit.forwarding.pay(scid, OTHER_HASH, SIZE)
+        order = await jit.becomes(scid, JitStatus.EARNED)
+    assert order.earned_msat == FEE
+    assert len(jit.purse.channels) == 1
+
+
+async def test_parts_by_several_channels_are_one_payment(jit: JitHarness) -> None:
+    async with jit.serving():
+        scid = await jit.bought()
+        parts = jit.forwarding.pay(scid, HASH, 60_000_000)
+        parts += jit.forwarding.pay(scid, HASH, 40_000_000, by=OTHERS)
+        order = await jit.becomes(scid, JitStatus.EARNED)
+        stored = await jit.orders.database.reader.jit_orders.parts(order.id)
+    assert {each.htlc.circuit.htlc_id for each in parts} == {"0"}
+    assert {each.circuit for each in stored} == {each.htlc.circuit for each in parts}
+    assert [each.fate for each in parts] == [Fate.CLAIMED] * 2
+    assert order.earned_msat == FEE
+
+
+async def test_a_channel_that_is_closed_by_force_with_a_payment_is_followed(
+    jit: JitHarness,
+) -> None:
+    """What its node claims on the chain is in the history, too."""
+    jit.forwarding.answers = False
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await until(lambda: paid.fate is Fate.FORWARDED)
+        order = await jit.order(scid)
+        jit.forwarding.closed.add(order.channel_point)
+        jit.orders.now += timedelta(seconds=10)
+        await jit.becomes(scid, JitStatus.UNPAID)
+        jit.orders.now += timedelta(days=2)
+        jit.forwarding.resolve(HASH, claims=True)
+        order = await jit.becomes(scid, JitStatus.EARNED)
+    assert (paid.fate, order.earned_msat) == (Fate.CLAIMED, FEE)
+
+
+async def test_a_hundred_orders_are_held_at_once_and_others_pass(
+    jit: JitHarness,
+) -> None:
+    peers = [f"02{number:064x}" for number in range(100)]
+    jit.purse.fill([2_000_000] * len(peers))
+    jit.rules = replace(jit.rules, most_per_hour=Sats(10**9), most_unpaid=Sats(10**9))
+    async with jit.serving():
+        scids = [await jit.bought(each) for each in peers]
+        for number, scid in enumerate(scids):
+            jit.forwarding.pay(scid, f"{number:064x}", SIZE)
+        for scid in scids:
+            await jit.becomes(scid, JitStatus.HOLDING)
+        (stranger,) = jit.forwarding.pay(900_000 << 40 | 1, HASH, 5_000)
+        await jit.resolved(stranger)
+        assert stranger.fate is Fate.PASSED
+        jit.purse.online |= set(peers)
+        for scid in scids:
+            order = await jit.becomes(scid, JitStatus.EARNED)
+            assert order.earned_msat == FEE
+    coins = [each for c in jit.purse.channels.values() for each in c.wanted.coins]
+    assert len(set(coins)) == len(coins) == len(peers)
+    assert await balance(jit, ledger.EARNED) == len(peers) * FEE // 1_000
+
+
+async def test_an_interceptor_that_hangs_is_waited_for(jit: JitHarness) -> None:
+    """Connected, it is the only one, and answers nothing."""
+    hanging = jit.forwarding.intercept()
+    await hanging.__aenter__()
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        jit.orders.now += timedelta(seconds=30)
+        assert paid.fate is Fate.HELD
+        await hanging.__aexit__(None, None, None)
+        await jit.becomes(scid, JitStatus.EARNED)
+    assert jit.forwarding.received_msat(HASH) == SIZE - FEE
+
+
 async def test_a_process_that_dies_while_the_channel_opens_finds_it(
     jit: JitHarness,
 ) -> None:
@@ -442,3 +554,40 @@ async def test_what_is_forged_is_found(
 
 class _Undo(Exception):
     """Undo what was forged."""
+
+
+# What operators see.
+
+
+def counted(event: str) -> float:
+    labels = {"event": event}
+    return REGISTRY.get_sample_value("leyden_jit_events_total", labels) or 0
+
+
+async def test_what_happens_is_counted_and_added_up(jit: JitHarness) -> None:
+    earned, refused = counted("claimed"), counted("refused")
+    jit.purse.online.add(OTHER)
+    async with jit.serving():
+        scid, other = await jit.bought(), await jit.bought(OTHER)
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.EARNED)
+        jit.forwarding.claims = False
+        jit.forwarding.pay(other, OTHER_HASH, SIZE)
+        await jit.becomes(other, JitStatus.RESUMING)
+        jit.orders.now += timedelta(minutes=1)
+        await jit.becomes(other, JitStatus.UNPAID)
+        coins = sum(each.sats for each in jit.purse.coins.values())
+        await until(
+            lambda: REGISTRY.get_sample_value("leyden_jit_free_sats") == coins,
+            within_s=20,
+        )
+    assert (counted("claimed"), counted("refused")) == (earned + 1, refused + 1)
+    purse = jit.channels.purse
+    assert purse is not None
+    found = await state.read(jit.channels, purse, jit.rules)
+    assert found.missing == ()
+    assert (found.free, found.held, found.forwarded) == (coins, 0, 0)
+    assert (found.opened, found.earned, found.unpaid) == (2, 1, 1)
+    assert (found.earned_sat, found.funding_sat) == (FEE // 1_000, 2 * COST)
+    (order,) = await state.unpaid(jit.orders.database.reader)
+    assert (order.scid, order.capacity) == (other, found.unpaid_sat)

@@ -5,10 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr
 
 from leyden.channels.direct.jit import offers
 from leyden.channels.direct.rules.jit import JitStatus, may_be_ours, scid_of
-from tests.channels.jit_harness import FEE, OTHER, PEER, SIZE, JitHarness
+from leyden.channels.rules.sources import Source
+from tests.channels.jit_harness import FEE, HASH, OTHER, PEER, SIZE, JitHarness
 from tests.channels.orders_harness import OrdersHarness
 from tests.waiting import until
 
@@ -165,3 +167,17 @@ async def test_nothing_is_sold_that_could_not_be_opened(
     jit.purse.fee_sat_per_vb = 10
     jit.purse.own_features = frozenset()
     assert (await jit.call("lsps2.get_info"))["error"]["code"] == 1
+
+
+async def test_what_is_not_listed_is_not_sold_and_what_was_sold_is_served(
+    jit: JitHarness,
+) -> None:
+    offer = await jit.offer()
+    scid = await jit.bought()
+    rules = jit.serving_channels.rules
+    force_setattr(rules, "sources", (Source.OWN,))
+    for refused in (await jit.call("lsps2.get_info"), await jit.buy(offer)):
+        assert refused["error"]["code"] == 1
+        assert "no just-in-time channels are sold now" in str(refused["error"])
+    jit.forwarding.pay(scid, HASH, SIZE)
+    await jit.becomes(scid, JitStatus.EARNED)

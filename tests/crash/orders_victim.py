@@ -8,11 +8,12 @@ still be true after a kill at any instant; told again, the story goes on where i
 
 import asyncio
 import contextlib
+import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from leyden.app.loops import channel_queues
 from leyden.base.database.database import open_database
@@ -23,23 +24,34 @@ from leyden.base.rules.units import Sats
 from leyden.base.tasks.worker import Worker
 from leyden.channels import orders
 from leyden.channels.checkout import listen
+from leyden.channels.direct.base import Purse
+from leyden.channels.direct.rules.jit import JitOrder, JitStatus
 from leyden.channels.money import credit
 from leyden.channels.money.rules.coupons import Coupon
 from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.pricing import Channel
 from leyden.channels.services import (
     EVERYTHING,
+    JIT,
     TICKETS,
     ChannelServices,
     ChannelSettings,
+    JitSettings,
 )
 from leyden.channels.tickets import ticket_source
 from leyden.channels.wiring.channels import SOURCES
 from leyden.errors import Away, NotAllowed, NotFound, Stale, Taken
 from leyden.values import replace
+from tests.channels.jit_harness import HASH, PURSE, SIZE
 from tests.channels.orders_harness import CHANNEL, PRICE, request_of
-from tests.crash.shared import SharedMarket, SharedSeller, SharedTreasury
+from tests.crash.shared import (
+    SharedForwarding,
+    SharedMarket,
+    SharedSeller,
+    SharedTreasury,
+)
 from tests.crash.victim import KEYRING, say
+from tests.fakes.messages import FakeMessages
 from tests.fakes.payments import PaymentFailed
 from tests.people.plenty import PLENTY
 
@@ -58,6 +70,7 @@ _RULES = ChannelSettings(
     tickets_every=timedelta(seconds=1),
     answer_waits=timedelta(seconds=1),
     quotas=PLENTY,
+    jit=JitSettings(),
 )
 
 
@@ -69,6 +82,13 @@ def coupon_id(number: int) -> str:
     return f"0b5c3d1e-7a44-4c39-9a0e-{number:012d}FC"
 
 
+def purse_of(folder: Path) -> Purse:
+    seller = SharedSeller(folder / "purse")
+    seller.pubkey = PURSE
+    forwarding = SharedForwarding(folder / "forwards", seller)
+    return Purse(seller=seller, messages=FakeMessages(), forwarding=forwarding)
+
+
 async def shop_of(url: str, folder: Path) -> ChannelServices:
     return ChannelServices(
         database=await open_database(url),
@@ -77,6 +97,7 @@ async def shop_of(url: str, folder: Path) -> ChannelServices:
         sources=SOURCES,
         market=SharedMarket(folder / "market"),
         seller=SharedSeller(folder / "seller"),
+        purse=purse_of(folder),
         clock=utc_now,
         rules=_RULES,
     )
@@ -245,6 +266,61 @@ async def direct_order(channels: ChannelServices) -> None:
     say("credit", str(credited))
 
 
+async def wallet_paid(channels: ChannelServices) -> None:
+    """From a channel id that a wallet buys to the fee of its first payment."""
+    purse = channels.purse
+    assert purse is not None
+    assert isinstance(purse.seller, SharedSeller)
+    assert isinstance(purse.forwarding, SharedForwarding)
+    with purse.seller.held():
+        if not purse.seller.online:
+            purse.seller.fill([2_000_000])
+            purse.seller.online.add(PEER)
+    await stubbornly(lambda: begin_to_sell(channels))
+    order = await bought(channels)
+    say("sold", order.id)
+    with purse.forwarding.held():
+        is_paid = bool(purse.forwarding.paid)
+    if not is_paid:
+        purse.forwarding.pay(order.scid, HASH, 60_000_000, 40_000_000)
+    async with asyncio.timeout(_WITHIN_S):
+        while order.status is not JitStatus.EARNED:
+            await asyncio.sleep(0.01)
+            (order,) = await wallet_orders(channels)
+    say("earned", str(order.earned_msat))
+
+
+async def begin_to_sell(channels: ChannelServices) -> None:
+    async with channels.database.transaction() as tx:
+        await tx.tasks.put(JIT, EVERYTHING, due=utc_now())
+
+
+async def wallet_orders(channels: ChannelServices) -> list[JitOrder]:
+    return await channels.database.reader.jit_orders.in_states(list(JitStatus))
+
+
+async def bought(channels: ChannelServices) -> JitOrder:
+    """Buy a channel id, unless there is one."""
+    assert channels.purse is not None
+    messages = channels.purse.messages
+    assert isinstance(messages, FakeMessages)
+
+    async def call(method: str, **params: object) -> dict[str, Any]:
+        async with asyncio.timeout(_WITHIN_S):
+            while not messages.listeners:
+                await asyncio.sleep(0.01)
+            body = {"jsonrpc": "2.0", "id": "1", "method": method, "params": params}
+            messages.arrive(PEER, json.dumps(body).encode())
+            found = json.loads((await messages.sent.get()).data)
+        return dict(found["result"])
+
+    if not await wallet_orders(channels):
+        (offer,) = (await call("lsps2.get_info"))["opening_fee_params_menu"]
+        await call("lsps2.buy", opening_fee_params=offer, payment_size_msat=str(SIZE))
+    (order,) = await wallet_orders(channels)
+    return order
+
+
 async def many_orders(channels: ChannelServices) -> None:
     """Do what another shop on the same database does at the same moment."""
 
@@ -266,6 +342,7 @@ STORIES = {
     "one order": one_order,
     "filled order": filled_order,
     "direct order": direct_order,
+    "wallet paid": wallet_paid,
     "many orders": many_orders,
 }
 

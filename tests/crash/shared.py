@@ -1,4 +1,4 @@
-"""A treasury, a market and a seller that outlive the programs they serve.
+"""A treasury, a market, a seller and a purse that outlive the programs they serve.
 
 The fakes, kept in a file that whoever acts holds locked.
 """
@@ -7,12 +7,14 @@ import asyncio
 import contextlib
 import fcntl
 import pickle
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from leyden.base.rules.units import Sats
 from leyden.channels.direct.base import WantedOpening
+from leyden.channels.direct.rules.jit import Forward, HtlcAnswer, JitChannel
 from leyden.channels.direct.rules.openings import (
     Coin,
     Opening,
@@ -23,6 +25,7 @@ from leyden.channels.rules.payments import Outpoint, PaymentRequest, PaymentUpda
 from leyden.channels.rules.pricing import Quote
 from leyden.channels.tickets.rules.tickets import NoTicket, Progress, Ticket
 from leyden.channels.tickets.simulated import SimulatedMarket
+from tests.fakes.forwarding import PAYERS, FakeForwarding, Paid
 from tests.fakes.payments import FakePayments
 from tests.fakes.seller import FakeSeller
 
@@ -155,3 +158,42 @@ class SharedSeller(_Shared, FakeSeller):
     async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
         with self.held():
             return await super().open(wanted)
+
+
+class SharedForwarding(_Shared, FakeForwarding):
+    """What the purse's lnd forwards; it asks whoever connects about what it holds."""
+
+    _fields = ("paid", "aliases", "history", "lost_msat", "_replayed")
+
+    def __init__(self, path: Path, purse: SharedSeller) -> None:
+        super().__init__(purse)
+        self._purse, self._kept = purse, path
+
+    @asynccontextmanager
+    async def intercept(self) -> AsyncIterator[FakeForwarding]:
+        with self.held():
+            pass  # it is read
+        async with super().intercept() as connection:
+            yield connection
+
+    async def answer(self, answer: HtlcAnswer) -> None:
+        with self.held():
+            await super().answer(answer)
+
+    async def channels(self) -> list[JitChannel]:
+        with self._purse.held(), self.held():
+            return await super().channels()
+
+    async def add_alias(self, channel: JitChannel, scid: int) -> None:
+        with self.held():
+            await super().add_alias(channel, scid)
+
+    async def forwards(self, since: datetime) -> list[Forward]:
+        with self.held():
+            return await super().forwards(since)
+
+    def pay(
+        self, scid: int, payment_hash: str, *amounts: int, by: str = PAYERS
+    ) -> list[Paid]:
+        with self.held():
+            return super().pay(scid, payment_hash, *amounts, by=by)

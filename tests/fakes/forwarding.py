@@ -7,13 +7,14 @@ one that is resumed as it is takes no fee; and one answer too many ends the conn
 """
 
 import asyncio
-import itertools
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum, auto
 
+from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules.jit import (
     CircuitKey,
     Forward,
@@ -23,6 +24,10 @@ from leyden.channels.direct.rules.jit import (
 )
 from leyden.errors import SellerAway
 from tests.fakes.seller import FakeSeller
+
+# The channels by which payments arrive.
+PAYERS = str(1_000 << 40 | 1 << 16)
+OTHERS = str(1_001 << 40 | 1 << 16)
 
 
 class Fate(StrEnum):
@@ -44,6 +49,7 @@ class Paid:
     htlc: HeldHtlc
     fate: Fate = Fate.HELD
     out_msat: int = 0
+    lost: bool = False  # claimed by the wallet although the payer got it back
 
 
 @dataclass
@@ -58,14 +64,17 @@ class FakeForwarding:
     paid: dict[CircuitKey, Paid] = field(default_factory=dict)
     aliases: dict[int, str] = field(default_factory=dict)  # to channel points
     history: list[Forward] = field(default_factory=list)
+    silent: bool = False  # lnd is killed before it writes down what was claimed
     lost_msat: int = 0  # claimed by the wallet after the payer got it back
     answered: list[HtlcAnswer] = field(default_factory=list)
     drops_answers: int = 0  # so many of the next ones break the connection instead
     interceptors: int = 0
-    pauses_at: str = ""  # "alias" or "answer": nothing of it happens, nor ends
+    pauses_at: str = ""  # "alias" or "answer": nothing of it happens until it goes on
     paused: asyncio.Event = field(default_factory=asyncio.Event)
+    goes_on: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: set[str] = field(default_factory=set)  # channel points
+    meanwhile: Callable[[], object] = lambda: None  # the history is about to be read
     _asking: asyncio.Queue[HeldHtlc | None] | None = None
-    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     @property
     def is_asking(self) -> bool:
@@ -98,8 +107,11 @@ class FakeForwarding:
 
     async def answer(self, answer: HtlcAnswer) -> None:
         """Do with an HTLC what the answer says."""
+        asking = self._asking
         if self._is_jit(self.paid[answer.circuit]):
             await self._pause("answer")
+        if asking is not self._asking:
+            raise SellerAway(why="the connection broke", retry_after_s=1)
         if self.drops_answers:
             self.drops_answers -= 1
             self.break_off()
@@ -114,12 +126,13 @@ class FakeForwarding:
         if answer.fails:
             if again:  # it is with the wallet, which claims it from us
                 self.lost_msat += paid.out_msat
+                paid.lost = True
             paid.fate = Fate.FAILED
         elif not again:
             self._forward(paid, answer)
 
     def _forward(self, paid: Paid, answer: HtlcAnswer) -> None:
-        if paid.htlc.scid not in self.aliases:
+        if paid.htlc.scid not in self.aliases or not self.active:
             ours = answer.out_msat is not None
             paid.fate = Fate.UNKNOWN if ours or self._is_jit(paid) else Fate.PASSED
             return
@@ -135,8 +148,37 @@ class FakeForwarding:
         return paid.htlc.scid >> 40 >= 16_000_000
 
     async def channels(self) -> list[JitChannel]:
-        """List the channels that the seller opened."""
+        """List the payers' channel, and those that the seller opened."""
         self._check_reachable()
+        return [*self._payers(), *self._opened()]
+
+    def _payers(self) -> list[JitChannel]:
+        by_channel: defaultdict[str, list[Paid]] = defaultdict(list)
+        for each in self.paid.values():
+            by_channel[each.htlc.circuit.chan_id].append(each)
+        return [
+            JitChannel(
+                order_id="",
+                point=f"{int(chan_id):064x}:0",
+                scid=int(chan_id),
+                active=True,
+                zero_conf=False,
+                received=Sats(
+                    sum(
+                        each.htlc.amount_msat
+                        for each in paid
+                        if each.fate is Fate.CLAIMED
+                    )
+                    // 1_000
+                ),
+                settled=all(
+                    each.fate not in {Fate.HELD, Fate.FORWARDED} for each in paid
+                ),
+            )
+            for chan_id, paid in by_channel.items()
+        ]
+
+    def _opened(self) -> list[JitChannel]:
         return [
             JitChannel(
                 order_id=channel.wanted.order_id,
@@ -153,9 +195,23 @@ class FakeForwarding:
                     if each.fate is Fate.FORWARDED
                     and self.aliases.get(each.htlc.scid) == point
                 ),
+                remote=Sats(
+                    sum(
+                        each.out_msat
+                        for each in self.paid.values()
+                        if (each.lost or each.fate is Fate.CLAIMED)
+                        and self.aliases.get(each.htlc.scid) == point
+                    )
+                    // 1_000
+                ),
+                settled=not any(
+                    each.fate is Fate.FORWARDED
+                    and self.aliases.get(each.htlc.scid) == point
+                    for each in self.paid.values()
+                ),
             )
             for number, (point, channel) in enumerate(self.seller.channels.items())
-            if channel.signed
+            if channel.signed and point not in self.closed
         ]
 
     async def add_alias(self, channel: JitChannel, scid: int) -> None:
@@ -169,6 +225,7 @@ class FakeForwarding:
         """List what was claimed."""
         del since
         self._check_reachable()
+        self.meanwhile()
         return list(self.history)
 
     async def close(self) -> None:
@@ -177,7 +234,7 @@ class FakeForwarding:
     async def _pause(self, at: str) -> None:
         if self.pauses_at == at:
             self.paused.set()
-            await asyncio.Event().wait()
+            await self.goes_on.wait()
 
     def _check_reachable(self) -> None:
         if self.seller.away:
@@ -188,11 +245,14 @@ class FakeForwarding:
     def __post_init__(self) -> None:
         self._replayed: set[CircuitKey] = set()
 
-    def pay(self, scid: int, payment_hash: str, *amounts: int) -> list[Paid]:
-        """Let the parts of a payment arrive."""
+    def pay(
+        self, scid: int, payment_hash: str, *amounts: int, by: str = PAYERS
+    ) -> list[Paid]:
+        """Let the parts of a payment arrive by a channel."""
         made = []
         for amount in amounts:
-            circuit = CircuitKey("1000x1x0", str(next(self._numbers)))
+            number = sum(each.chan_id == by for each in self.paid)
+            circuit = CircuitKey(by, str(number))
             htlc = HeldHtlc(
                 circuit=circuit,
                 scid=scid,
@@ -212,10 +272,26 @@ class FakeForwarding:
                 continue
             if each.fate is Fate.FORWARDED and claims:
                 each.fate = Fate.CLAIMED
-                fee = each.htlc.amount_msat - each.out_msat
-                self.history.append(Forward(each.htlc.circuit, fee))
+                if self.silent:
+                    continue
+                arrived = each.htlc.amount_msat
+                self.history.append(
+                    Forward(
+                        each.htlc.circuit,
+                        fee_msat=arrived - each.out_msat,
+                        scid=each.htlc.scid,
+                        in_msat=arrived,
+                        out_msat=each.out_msat,
+                    )
+                )
             elif each.fate is Fate.FORWARDED:
                 each.fate = Fate.REFUSED
+
+    def give_up(self, payment_hash: str) -> None:
+        """Fail what is held of a payment, before it expires, as lnd does by itself."""
+        for each in self.paid.values():
+            if each.htlc.payment_hash == payment_hash and each.fate is Fate.HELD:
+                each.fate = Fate.FAILED
 
     def break_off(self) -> None:
         """End the connection."""

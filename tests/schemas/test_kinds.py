@@ -25,6 +25,8 @@ from leyden.schemas.nodes import NodeItem, NodesQuery
 from leyden.schemas.platform import ChannelsOffer
 from leyden.schemas.webhooks import DeliveryItem, NodeEvent
 
+OF_ORDERS = [each for each in Source if each.kind is not None]
+
 
 @pytest.mark.parametrize(
     ("kind", "field", "values"),
@@ -38,8 +40,8 @@ from leyden.schemas.webhooks import DeliveryItem, NodeEvent
         (OrderAnswer, "status", OrderStatus),
         (OrdersQuery, "status", OrderStatus),
         (OrderAnswer, "node_tier", NodeTier),
-        (QuoteAnswer, "source", Source),
-        (ChannelsOffer, "sources", Source),
+        (QuoteAnswer, "source", OF_ORDERS),
+        (ChannelsOffer, "sources", OF_ORDERS),
         (KeyAnswer, "scopes", OF_ORGANIZATIONS),
         (DeliveryItem, "status", DeliveryState),
         (NodeEvent, "type", WebhookType),

@@ -6,7 +6,7 @@ On regtest: the treasury's lnd is the payer, the seller's is the purse.
 import asyncio
 import hashlib
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -114,6 +114,8 @@ async def selling(
     *,
     clock: Clock = utc_now,
     answering: asyncio.Event | None = None,
+    over: Callable[[LndAccess], LndForwarding] = LndForwarding,
+    rules: JitSettings | None = None,
 ) -> AsyncIterator[ChannelServices]:
     """Sell just-in-time channels, as the platform does.
 
@@ -129,10 +131,10 @@ async def selling(
         purse=Purse(
             seller=LndSeller(own),
             messages=LndMessages(own),
-            forwarding=Mute(own, answering) if answering else LndForwarding(own),
+            forwarding=Mute(own, answering) if answering else over(own),
         ),
         clock=clock,
-        rules=ChannelSettings(jit=JitSettings()),
+        rules=ChannelSettings(jit=rules or JitSettings()),
     )
     async with db.transaction() as tx:
         await tx.tasks.put(JIT, "all", due=utc_now())
@@ -205,7 +207,7 @@ async def local_balance(coast: Coast) -> int:
 async def test_a_wallet_without_a_channel_is_paid(
     coast: Coast, sqlite_db: Database, sealer: Sealer, tmp_path: Path
 ) -> None:
-    async with selling(coast, sqlite_db, sealer):
+    async with selling(coast, sqlite_db, sealer) as channels:
         async with ldk_node(coast, tmp_path / "one", source="lsps2") as ldk:
             paid = await pay(coast, await invoice(ldk))
             assert paid["status"] == "SUCCEEDED", paid
@@ -243,7 +245,7 @@ async def test_a_wallet_without_a_channel_is_paid(
             assert paid["status"] == "FAILED", "it rejects the channel"
             order = await newest_becomes(sqlite_db, JitStatus.SOLD)
             assert order.coins == ()
-        assert await verify(sqlite_db) == []
+        assert await verify(sqlite_db, purse=channels.purse) == []
         sums = await sqlite_db.reader.ledger.sums()
         earned = sum(each.earned_msat for each in await orders(sqlite_db)) // 1_000
         assert sums[ledger.EARNED] == earned
@@ -263,7 +265,7 @@ async def test_a_payment_that_the_wallet_has_is_never_failed(
             order = await newest_becomes(sqlite_db, JitStatus.RESUMING)
         before = await local_balance(coast)
         await restart_purse(coast)
-        async with selling(coast, sqlite_db, sealer):
+        async with selling(coast, sqlite_db, sealer) as channels:
             await asyncio.sleep(5)  # lnd asks again about what the wallet has
             assert await ldk.do("connect") == "true"
             assert not paying.done()
@@ -276,7 +278,7 @@ async def test_a_payment_that_the_wallet_has_is_never_failed(
             assert order.earned_msat == order.fee_msat
             after = await local_balance(coast)
             assert after - before >= order.fee_msat // 1_000
-            assert await verify(sqlite_db) == []
+            assert await verify(sqlite_db, purse=channels.purse) == []
 
 
 async def test_whatever_is_killed_the_payment_arrives_once(
@@ -291,7 +293,7 @@ async def test_whatever_is_killed_the_payment_arrives_once(
                 await answering.wait()
             assert (await orders(sqlite_db))[-1].status is JitStatus.RESUMING
         assert not paying.done()
-        async with selling(coast, sqlite_db, sealer):
+        async with selling(coast, sqlite_db, sealer) as channels:
             assert (await paying)["status"] == "SUCCEEDED"
             order = await newest_becomes(sqlite_db, JitStatus.EARNED)
             assert order.earned_msat == order.fee_msat
@@ -306,7 +308,7 @@ async def test_whatever_is_killed_the_payment_arrives_once(
             assert (await paying)["status"] == "SUCCEEDED"
             order = await newest_becomes(sqlite_db, JitStatus.EARNED)
             assert order.earned_msat == order.fee_msat
-            assert await verify(sqlite_db) == []
+            assert await verify(sqlite_db, purse=channels.purse) == []
     async with wallet.opened(coast.seller) as lnd:
         assert len(await lnd.channels()) == 1 + 2  # the payer's, and one for each order
 
@@ -316,7 +318,7 @@ async def test_a_payment_that_no_wallet_takes_goes_back(
 ) -> None:
     passed = timedelta(0)
     async with (
-        selling(coast, sqlite_db, sealer, clock=lambda: utc_now() + passed),
+        selling(coast, sqlite_db, sealer, clock=lambda: utc_now() + passed) as channels,
         ldk_node(coast, tmp_path / "one", source="lsps2") as ldk,
     ):
         # The wallet stays away.
@@ -344,7 +346,7 @@ async def test_a_payment_that_no_wallet_takes_goes_back(
         assert order.funding_fee is not None
         # What is in the channel is ours, less what its commitment costs.
         assert await local_balance(coast) >= before + order.capacity - 5_000
-        assert await verify(sqlite_db) == []
+        assert await verify(sqlite_db, purse=channels.purse) == []
 
 
 async def restart_purse(coast: Coast) -> None:

@@ -130,10 +130,10 @@ async def coast(memory_path: Path) -> AsyncIterator[Coast]:
 
 @asynccontextmanager
 async def coast_with(
-    memory_path: Path, options: tuple[tuple[str, str | int], ...]
+    memory_path: Path, options: tuple[tuple[str, str | int], ...], *, lnd: str = "lnd"
 ) -> AsyncIterator[Coast]:
     """Start the chain, the treasury, and the seller's lnd with these options."""
-    programs = built("btcd", "lnd")
+    programs = built("btcd", "lnd", lnd)
     btcd, peer, grpc, rest, *own = free_ports(7)
     ports = DaemonPorts(
         btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest
@@ -147,7 +147,7 @@ async def coast_with(
         await SupervisingKeeper(
             LndDaemon(
                 name="seller",
-                program=programs["lnd"],
+                program=programs[lnd],
                 folder=folder,
                 chain=CHAIN,
                 access=seller,
@@ -157,9 +157,9 @@ async def coast_with(
         ).ensure()
         coast = Coast(home, network, seller)
         await bake(seller, home)
-        async with wallet.opened(seller) as lnd:
+        async with wallet.opened(seller) as its:
             for _ in range(3):
-                address = await lnd.address()
+                address = await its.address()
                 await actions.fund(home, address, _COIN, confirmations=0)
         await coast.mine(6)
         yield coast

@@ -13,6 +13,8 @@ from leyden.base.tasks.queues import Queue
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.base.tasks.work import Work
 from leyden.channels import expiry, payment_sweep
+from leyden.channels.books import purse_check
+from leyden.channels.books.purse_check import PURSE_CHECK
 from leyden.channels.books.treasury_check import TREASURY_CHECK, TreasuryComparison
 from leyden.channels.direct import opening, seller_watch
 from leyden.channels.direct.jit import serving
@@ -79,7 +81,7 @@ STANDING_OF_CHANNELS = (SWEEP, TICKETS, TREASURY_CHECK)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_WITH_A_SELLER = (DIRECT_CHANNELS,)
 STANDING_WITH_LSPS1 = (LSPS1,)
-STANDING_WITH_A_PURSE = (JIT,)
+STANDING_WITH_A_PURSE = (JIT, PURSE_CHECK)
 STANDING_IN_THE_FLEET = (WATCH, HOUSEKEEPING)
 STANDING_WITH_TOR = (ONIONS,)
 STANDING_FOR_NAMES = (CERTIFICATES,)
@@ -95,6 +97,7 @@ _CHANNEL_STEPS: dict[str, Callable[[ChannelServices, ClaimedTask], Awaitable[Non
     TICKETS: tickets.follow,
     SWEEP: payment_sweep.sweep,
     UPKEEP: pool_account.keep,
+    PURSE_CHECK: purse_check.compare,
 }
 
 

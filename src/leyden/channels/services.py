@@ -65,7 +65,7 @@ class JitSettings(Struct, frozen=True, kw_only=True):
 class ChannelSettings(Struct, frozen=True, kw_only=True):
     """Settings of channel sales."""
 
-    sources: tuple[Source, ...] = ALL_SOURCES  # of new orders
+    sources: tuple[Source, ...] = ALL_SOURCES  # what is sold
     terms: Terms = field(default_factory=Terms)
     treasury: str = ""  # the public key of its lnd; empty: the first one seen
     confirmations: Confirmations = field(default_factory=Confirmations)

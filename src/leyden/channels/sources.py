@@ -104,10 +104,17 @@ async def leases(channels: ChannelServices) -> tuple[int, ...]:
 
 def sold(channels: ChannelServices) -> tuple[Source, ...]:
     """Return the sources of new orders."""
+    return tuple(each for each in all_sold(channels) if each.kind is not None)
+
+
+def all_sold(channels: ChannelServices) -> tuple[Source, ...]:
+    """Return all sources that sell, with the one that sells to wallets only."""
+    missing = {
+        Source.OWN: channels.seller is None,
+        Source.JIT: channels.purse is None,
+    }
     return tuple(
-        each
-        for each in channels.rules.sources
-        if each is not Source.OWN or channels.seller is not None
+        each for each in channels.rules.sources if not missing.get(each, False)
     )
 
 

@@ -83,7 +83,7 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         balances=await ledger.sums_of(OPERATORS),
         backups=await backup_results.listed(platform),
         without_backups=backup_results.missing(platform.settings),
-        sources=sources.sold(platform.channels) if platform.channels else (),
+        sources=sources.all_sold(platform.channels) if platform.channels else (),
         treasury_check=await platform.database.reader.treasury_checks.find(),
     )
 

@@ -5,6 +5,10 @@ from collections.abc import Awaitable
 from typing import Final, TypeVar
 
 from leyden.base.rules.units import Sats
+from leyden.channels.direct.base import Purse
+from leyden.channels.direct.jit import purse as purses
+from leyden.channels.direct.jit import state as jit
+from leyden.channels.direct.jit.state import JitTotals
 from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import Holdings, PaidOrder
 from leyden.channels.rules.pricing import ChannelKind
@@ -30,12 +34,19 @@ class TreasuryBalance(Struct, frozen=True, kw_only=True):
     alarm: str
     outstanding: Sats  # that tickets may still take
     tickets: list[Order]  # orders whose ticket is not registered or not created yet
+    jit: JitTotals | None  # None: no just-in-time channels are sold
+    purse_free: Sats | None  # coins for just-in-time channels
+    no_purse: str
 
 
 async def read(channels: ChannelServices) -> TreasuryBalance:
     """Query treasury and auction at once; one may fail without the other."""
     reader = channels.database.reader.orders
-    (holdings, no_holdings), (standing, no_standing) = await asyncio.gather(
+    (
+        (holdings, no_holdings),
+        (standing, no_standing),
+        (purse_free, no_purse),
+    ) = await asyncio.gather(
         _answer_of(
             channels.treasury.holdings() if channels.treasury else None,
             "This platform has no treasury.",
@@ -45,6 +56,9 @@ async def read(channels: ChannelServices) -> TreasuryBalance:
             if channels.account
             else None,
             "The market is simulated, without a Pool account.",
+        ),
+        _answer_of(
+            _purse_free(channels, channels.purse) if channels.purse else None, ""
         ),
     )
     return TreasuryBalance(
@@ -60,7 +74,15 @@ async def read(channels: ChannelServices) -> TreasuryBalance:
             for each in await reader.in_status(status, limit=_MAX_TICKETS)
             if each.kind is ChannelKind.TICKET
         ],
+        jit=await jit.totals(channels.database.reader) if channels.purse else None,
+        purse_free=purse_free,
+        no_purse=no_purse,
     )
+
+
+async def _purse_free(channels: ChannelServices, purse: Purse) -> Sats:
+    wallet = await purses.read(channels, purse)
+    return await jit.free(channels.database.reader, wallet)
 
 
 async def _answer_of(

@@ -17,7 +17,7 @@ from leyden.channels.direct.rules.jit import HeldHtlc, HtlcAnswer
 from leyden.channels.payments.treasury import Treasury
 from leyden.errors import SellerAway
 from leyden.values import replace
-from leyden_workshop.devnet import access, purse
+from leyden_workshop.devnet import access, actions, purse
 from tests.channels.contracts.treasuries import TreasuryHarness, owners_access
 from tests.channels.contracts.worlds import FAKE_AND_LND
 from tests.fakes.forwarding import FakeForwarding, Fate, Paid
@@ -37,8 +37,16 @@ class World(Protocol):
         """What is to be tried."""
         ...
 
-    async def pay(self, payment_hash: str, *, sent: int = AMOUNT) -> None:
-        """Begin to pay to the unknown channel id, and ask to forward AMOUNT."""
+    async def pay(
+        self, payment_hash: str, *, sent: int = AMOUNT, lock: int = 200
+    ) -> None:
+        """Begin to pay to the unknown channel id, and ask to forward AMOUNT.
+
+        What is sent is locked for so many blocks.
+        """
+
+    async def mine(self, blocks: int) -> None:
+        """Let blocks be found."""
 
     async def fate(self, payment_hash: str) -> str:
         """Return what the payer is told in the end."""
@@ -53,9 +61,19 @@ class FakeWorld:
         default_factory=lambda: FakeForwarding(FakeSeller())
     )
     paid: dict[str, Paid] = field(default_factory=dict)
+    locks: dict[str, int] = field(default_factory=dict)
 
-    async def pay(self, payment_hash: str, *, sent: int = AMOUNT) -> None:
+    async def pay(
+        self, payment_hash: str, *, sent: int = AMOUNT, lock: int = 200
+    ) -> None:
+        self.locks[payment_hash] = lock
         (self.paid[payment_hash],) = self.forwarding.pay(UNKNOWN, payment_hash, sent)
+
+    async def mine(self, blocks: int) -> None:
+        for payment_hash, lock in self.locks.items():
+            self.locks[payment_hash] = lock - blocks
+            if self.locks[payment_hash] <= 13:
+                self.forwarding.give_up(payment_hash)
 
     async def fate(self, payment_hash: str) -> str:
         paid = self.paid[payment_hash]
@@ -69,16 +87,19 @@ class RealWorld:
 
     def __init__(self, harness: TreasuryHarness) -> None:
         self._payer = Treasury(owners_access(harness.customer))
+        self._home = harness.home
         lnd = access.load(harness.home).lnds["treasury"]
         reached = replace(owners_access(lnd), macaroon=purse.macaroon(harness.home))
         self.forwarding = LndForwarding(reached)
         self._paying: dict[str, asyncio.Task[dict[str, Any]]] = {}
 
-    async def pay(self, payment_hash: str, *, sent: int = AMOUNT) -> None:
+    async def pay(
+        self, payment_hash: str, *, sent: int = AMOUNT, lock: int = 200
+    ) -> None:
         channels = await self._payer.call("GET", "/v1/channels?active_only=true")
         channel = max(channels["channels"], key=lambda c: int(c["local_balance"]))
         info = await self._payer.call("GET", "/v1/getinfo")
-        expiry = int(info["block_height"]) + 100
+        expiry = int(info["block_height"]) + lock // 2
         amount = {"amt_to_forward_msat": str(AMOUNT), "expiry": expiry}
         hops = [
             {
@@ -89,19 +110,29 @@ class RealWorld:
             {**amount, "chan_id": str(UNKNOWN), "pub_key": STRANGER},
         ]
         route = {
-            "total_time_lock": expiry + 100,
+            "total_time_lock": expiry + lock - lock // 2,
             "total_amt_msat": str(sent),
             "hops": hops,
         }
         raw = base64.b64encode(bytes.fromhex(payment_hash)).decode()
-        self._paying[payment_hash] = asyncio.create_task(
-            self._payer.call(
-                "POST",
-                "/v2/router/route/send",
-                {"payment_hash": raw, "route": route},
-                timeout_s=120,
+        wish = {"payment_hash": raw, "route": route}
+        self._paying[payment_hash] = asyncio.create_task(self._send(wish))
+
+    async def _send(self, wish: dict[str, object]) -> dict[str, Any]:
+        """Send again while the payer's own channel carries nothing.
+
+        Two peers that lost each other both call, and drop one connection of two.
+        """
+        while True:
+            answer = await self._payer.call(
+                "POST", "/v2/router/route/send", wish, timeout_s=120
             )
-        )
+            if answer["failure"].get("failure_source_index", 0):
+                return answer
+            await asyncio.sleep(0.5)
+
+    async def mine(self, blocks: int) -> None:
+        await actions.mine(self._home, blocks)
 
     async def fate(self, payment_hash: str) -> str:
         answer = await self._paying[payment_hash]
@@ -184,6 +215,36 @@ async def test_there_is_one_interceptor(world: World) -> None:
         await world.pay(payment_hash)
         htlc = await asked(first)
         await first.answer(HtlcAnswer(htlc.circuit, fails=True))
+        assert await world.fate(payment_hash) == "TEMPORARY_CHANNEL_FAILURE"
+
+
+async def test_an_answer_too_many_ends_the_connection(world: World) -> None:
+    """Whatever else is held is then as if nobody were there."""
+    first, second = secrets.token_hex(32), secrets.token_hex(32)
+    async with world.forwarding.intercept() as connection:
+        await world.pay(first)
+        htlc = await asked(connection)
+        await world.pay(second)
+        other = await asked(connection)
+        await connection.answer(HtlcAnswer(htlc.circuit, fails=True))
+        assert await world.fate(first) == "TEMPORARY_CHANNEL_FAILURE"
+        await connection.answer(HtlcAnswer(htlc.circuit, fails=True))
+        with pytest.raises(SellerAway):
+            await asked(connection)
+    async with world.forwarding.intercept() as connection:
+        if isinstance(world, FakeWorld):
+            assert await asked(connection) == other
+            await connection.answer(HtlcAnswer(other.circuit))
+    assert await world.fate(second) == "UNKNOWN_NEXT_PEER"
+
+
+async def test_what_nobody_answers_is_failed_before_it_expires(world: World) -> None:
+    """As with an interceptor that hangs: connected, and silent."""
+    payment_hash = secrets.token_hex(32)
+    async with world.forwarding.intercept() as connection:
+        await world.pay(payment_hash, lock=40)
+        await asked(connection)
+        await world.mine(28)
         assert await world.fate(payment_hash) == "TEMPORARY_CHANNEL_FAILURE"
 
 

@@ -183,7 +183,7 @@ def part(number: int, payment_hash: str = "ab") -> JitPart:
 
 def test_the_history_says_what_became_of_a_forwarded_payment() -> None:
     parts, long = [part(1), part(2)], timedelta(minutes=1)
-    first = {part(1).circuit: Forward(part(1).circuit, 10_000)}
+    first = {part(1).circuit: Forward(part(1).circuit, 10_000, 7, 60_000, 50_000)}
     assert jit.outcome(parts, {}, {"ab"}, waited=long) is None
     assert jit.outcome(parts, first, {"ab"}, waited=long) is None
     assert jit.outcome(parts, first, {"cd"}, waited=timedelta(0)) is JitEvent.CLAIMED

@@ -33,7 +33,7 @@ def test_without_a_seller_one_word_is_one_source(text: str) -> None:
     [
         (
             "auction",
-            "not a source of channels; choose from pool, simulated, own$",
+            "not a source of channels; choose from pool, simulated, own, jit$",
         ),
         ("pool,", "market: '' is not a source"),
         ("POOL", "market: 'POOL' is not a source"),
@@ -63,4 +63,14 @@ def test_a_source_sells_tickets_or_direct_channels() -> None:
         Source.POOL: ChannelKind.TICKET,
         Source.SIMULATED: ChannelKind.TICKET,
         Source.OWN: ChannelKind.DIRECT,
+        Source.JIT: None,
     }
+
+
+def test_jit_needs_a_purse_and_something_that_customers_can_order() -> None:
+    found = parse("pool, jit", has_seller=False, has_purse=True)
+    assert found == (Source.POOL, Source.JIT)
+    with pytest.raises(SetupError, match="market: jit_host must be set for jit"):
+        parse("pool, jit", has_seller=True)
+    with pytest.raises(SetupError, match="market: list own, pool or simulated, too"):
+        parse("jit", has_seller=True, has_purse=True)

@@ -1,10 +1,13 @@
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
+import aiohttp
 import pytest
+from aiohttp import web
 
 from leyden.errors import NodeAway, NodeRefused
 from leyden.lnd.trust import trusting
@@ -85,6 +88,40 @@ async def test_nobody_there_is_away_and_so_is_a_stranger(
 async def test_who_takes_too_long_is_away(lnd: LndClient) -> None:
     with pytest.raises(NodeAway):
         await lnd.call("GET", "/v1/state/subscribe", timeout_s=0.05)
+
+
+async def test_a_socket_whose_lnd_is_silent_ends(
+    authority: Authority, tmp_path: Path
+) -> None:
+    """As when its machine is gone, and no packet says so."""
+    authority.give(tmp_path, NAME)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "tls.cert", tmp_path / "tls.key")
+    is_over = asyncio.Event()
+
+    async def say_nothing(request: web.Request) -> web.WebSocketResponse:
+        silent = web.WebSocketResponse(autoping=False)
+        await silent.prepare(request)
+        await is_over.wait()
+        return silent
+
+    app = web.Application()
+    app.router.add_get("/v2/router/htlcinterceptor", say_nothing)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
+    await site.start()
+    port = runner.addresses[0][1]
+    address = TlsAddress("127.0.0.1", port, NAME)
+    async with (
+        connect(address, trusting(authority.pem)) as client,
+        client.socket("/v2/router/htlcinterceptor", silent_s=0.1) as heard,
+        asyncio.timeout(10),
+    ):
+        message = await heard.receive()
+        assert message.type is aiohttp.WSMsgType.ERROR
+        is_over.set()
+    await runner.cleanup()
 
 
 async def test_a_stream_that_is_left_leaves_no_connection(

@@ -266,10 +266,13 @@ def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
         **printed_json(migrated("treasury", "--json")),
         "seller": None,
         "lsps1": None,
+        "jit": None,
     }
     said = migrated("market", "status").stdout
     assert "sells no channels" in said
     assert "\nseller\nseller_host: not set" in said
+    assert "\njit\njit_host: not set" in said
+    assert "opened for nothing" in migrated("jit", "--unpaid").stdout
 
 
 def test_what_is_amiss_is_an_exit_code(migrated: Typed) -> None:

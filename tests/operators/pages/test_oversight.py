@@ -1,18 +1,29 @@
 """What operators look at: everybody's nodes, and the money of the shop."""
 
 import pytest
+from msgspec.structs import force_setattr
 
 from leyden.base.pages.state_map import SIDE, patches
 from leyden.base.platform import Platform
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.base import Purse
+from leyden.channels.direct.rules.jit import JitOrder, JitStatus
+from leyden.channels.direct.rules.openings import Coin
 from leyden.channels.rules.orders import OrderStatus
+from leyden.channels.rules.payments import Outpoint
 from leyden.channels.tickets.ticket_source import open_ticket
 from leyden.people import accounts
 from leyden.values import replace
 from tests.alarms import check_alarms
 from tests.base.pages.visitor import Visitor
 from tests.channels.api.flow.conftest import World
+from tests.channels.jit_harness import FEE, PEER, PURSE, SIZE
 from tests.channels.pages.test_channels import ordered, until
 from tests.channels.test_upkeep import FakeAuctionAccount
+from tests.conftest import NOW
+from tests.fakes.forwarding import FakeForwarding
+from tests.fakes.messages import FakeMessages
+from tests.fakes.seller import FakeSeller
 from tests.nodes.fleet_harness import FleetHarness
 from tests.nodes.pages.test_nodes import made
 
@@ -23,8 +34,39 @@ def account() -> FakeAuctionAccount:
 
 
 @pytest.fixture
-def platform(selling: Platform, world: World, account: FakeAuctionAccount) -> Platform:
-    return replace(selling, channels=replace(world.channels, account=account))
+async def purse(world: World) -> FakeSeller:
+    """A purse with one channel that was opened for nothing."""
+    made = FakeSeller(pubkey=PURSE)
+    made.fill([4_000_000, 3_000_000])
+    order = JitOrder(
+        id="16100000x1x1",
+        purse=PURSE,
+        peer=PEER,
+        status=JitStatus.UNPAID,
+        created=NOW,
+        valid_until=NOW,
+        size_msat=SIZE,
+        fee_msat=FEE,
+        capacity=Sats(300_000),
+        held_at=NOW,
+        coins=(Coin(sats=Sats(1_000_000), outpoint=Outpoint("ab" * 32, 0)),),
+        channel_point=f"{'cd' * 32}:0",
+        resumed_at=NOW,
+    )
+    async with world.channels.database.transaction() as tx:
+        await tx.jit_orders.add(order)
+    return made
+
+
+@pytest.fixture
+def platform(
+    selling: Platform, world: World, account: FakeAuctionAccount, purse: FakeSeller
+) -> Platform:
+    purses = Purse(
+        seller=purse, messages=FakeMessages(), forwarding=FakeForwarding(purse)
+    )
+    channels = replace(world.channels, account=account, purse=purses)
+    return replace(selling, channels=channels)
 
 
 @pytest.fixture
@@ -73,6 +115,21 @@ async def test_the_money_of_the_shop_is_shown_and_what_is_away_hides_nothing(
     account.away = True
     shown = (await opal.get("/app/operator/money")).text
     assert ("4,321 sat" in shown, "5,000,000 sat" in shown) == (True, False)
+
+
+async def test_just_in_time_channels_are_shown_with_the_purses_coins(
+    opal: Visitor, platform: Platform, purse: FakeSeller
+) -> None:
+    shown = (await opal.get("/app/operator/money")).text
+    for found in ("Just-in-time channels", "7,000,000 sat", "leyden jit --unpaid"):
+        assert found in shown
+    assert "1, with 300,000 sat" in shown
+    purse.away = True
+    shown = (await opal.get("/app/operator/money")).text
+    assert ("7,000,000 sat" in shown, "1, with 300,000 sat" in shown) == (False, True)
+    assert platform.channels is not None
+    force_setattr(platform.channels, "purse", None)
+    assert "Just-in-time" not in (await opal.get("/app/operator/money")).text
 
 
 async def test_a_ticket_that_nobody_registered_is_outstanding(

@@ -33,6 +33,7 @@ class AlarmKind(StrEnum):
     PEER_PORTS_TAKEN = "peer_ports.taken"
     POOL_EXPIRING = "pool.expiring"
     POOL_LOW = "pool.low"
+    PURSE_DIFFERS = "purse.differs"
     QUEUE_LAGGING = "queue.lagging"
     SELLER_AWAY = "seller.away"
     SELLER_LOW = "seller.low"

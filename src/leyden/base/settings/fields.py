@@ -311,7 +311,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     treasury_pubkey: Annotated[str, Meta(pattern="^$|^0[23][0-9A-Fa-f]{64}$")] = ""
     """Public key of the treasury; empty: the first one seen."""
     market: str = ""
-    """Sources of channels, comma-separated: pool (or simulated), own."""
+    """Sources of channels, comma-separated: pool (or simulated), own, jit."""
     pool_host: str = ""
     """HOST:PORT of the gRPC of the poold that buys channels."""
     pool_certificate: str = ""

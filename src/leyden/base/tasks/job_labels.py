@@ -31,6 +31,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "direct channels": "Direct channels",
         "lsps1 messages": "LSPS1 messages",
         "just-in-time channels": "Just-in-time channels",
+        "purse comparison": "Comparison with the purse",
         "leases": "Leases, of an earlier version",
         "fundings": "Funding transactions, of an earlier version",
         # Events

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from leyden.base.database.database import Database
 from leyden.base.database.stores import Stores
-from leyden.channels.books import jit_rules, order_rules, treasury_rules
+from leyden.base.rules.times import utc_now
+from leyden.channels.books import jit_rules, order_rules, purse_rules, treasury_rules
 from leyden.channels.books.broken_rules import Broken
+from leyden.channels.direct.base import Purse
 from leyden.channels.payments.base import Payments
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Order
@@ -26,12 +28,14 @@ async def verify(
     database: Database,
     payments: Payments | None = None,
     *,
+    purse: Purse | None = None,
     nodes_at: Path | None = None,
 ) -> list[Broken]:
     """Check every rule without changing anything; return the violations.
 
-    With `payments`, compare with the treasury too. `nodes_at` is the folder of this
-    machine's nodes, if it has any.
+    With `payments`, compare with the treasury too, and with `purse` with the lnd of
+    just-in-time channels. `nodes_at` is the folder of this machine's nodes, if it has
+    any.
     """
     # Of one moment: an order that moves between two reads would seem to break rules.
     async with database.snapshot() as books:
@@ -60,6 +64,13 @@ async def verify(
                 each
                 async for each in treasury_rules.broken_by(database, payments, orders)
             ]
+    if purse is not None:
+        broken += [
+            each
+            async for each in purse_rules.broken_by(
+                database.reader, purse, now=utc_now()
+            )
+        ]
     return broken
 
 

@@ -134,7 +134,7 @@ class Forwarding(Protocol):
         ...
 
     async def channels(self) -> list[JitChannel]:
-        """List the open channels that have a memo."""
+        """List the open channels."""
         ...
 
     async def add_alias(self, channel: JitChannel, scid: int) -> None:

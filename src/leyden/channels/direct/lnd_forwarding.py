@@ -9,11 +9,12 @@ import base64
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import aiohttp
 
+from leyden.base.rules.units import Sats
 from leyden.channels.direct.connection import SellerConnection
 from leyden.channels.direct.rules.jit import (
     CircuitKey,
@@ -30,7 +31,7 @@ _INTERCEPTOR: Final = "/v2/router/htlcinterceptor"
 _EXTRA_FEE: Final = "65537"
 _PAGE: Final = 1_000
 # The history is in the order of lnd's clock.
-_MARGIN: Final = timedelta(minutes=10)
+_MARGIN_S: Final = 600
 
 
 class LndForwarding:
@@ -46,9 +47,9 @@ class LndForwarding:
             yield LndInterception(socket)
 
     async def channels(self) -> list[JitChannel]:
-        """List the open channels that have a memo."""
+        """List the open channels."""
         response = await self._lnd.call_or_away("GET", "/v1/channels")
-        return [_channel(each) for each in response["channels"] if each.get("memo")]
+        return [_channel(each) for each in response["channels"]]
 
     async def add_alias(self, channel: JitChannel, scid: int) -> None:
         """Add the alias; lnd keeps it, also after a restart."""
@@ -59,7 +60,7 @@ class LndForwarding:
 
     async def forwards(self, since: datetime) -> list[Forward]:
         """Read the history, which lnd writes down before it answers."""
-        start = str(int((since - _MARGIN).timestamp()))
+        start = str(max(1, int(since.timestamp()) - _MARGIN_S))
         found: list[Forward] = []
         offset = 0
         while True:
@@ -88,6 +89,8 @@ class LndInterception:
     async def htlcs(self) -> AsyncGenerator[HeldHtlc, None]:
         """Yield what lnd asks about."""
         async for message in self._socket:
+            if message.type is not aiohttp.WSMsgType.TEXT:
+                break  # lnd was silent for too long
             asked = json.loads(message.data)
             if "result" not in asked:
                 why = (asked.get("error") or {}).get("message", "no reason given")
@@ -139,18 +142,23 @@ def _held(asked: dict[str, Any]) -> HeldHtlc:
 
 
 def _channel(channel: dict[str, Any]) -> JitChannel:
+    confirmed = int(channel.get("zero_conf_confirmed_scid", 0))
     return JitChannel(
-        order_id=str(channel["memo"]),
+        order_id=str(channel.get("memo", "")),
         point=str(channel["channel_point"]),
         scid=int(channel["chan_id"]),
         active=bool(channel["active"]),
         zero_conf=bool(channel.get("zero_conf")),
-        aliases=frozenset(map(int, channel.get("alias_scids", ()))),
+        aliases=frozenset(map(int, channel.get("alias_scids", ())))
+        | ({confirmed} if confirmed else set()),
         pending=frozenset(
             base64.b64decode(each["hash_lock"]).hex()
             for each in channel.get("pending_htlcs", ())
             if not each.get("incoming")
         ),
+        received=Sats(int(channel.get("total_satoshis_received", 0))),
+        remote=Sats(int(channel.get("remote_balance", 0))),
+        settled=not channel.get("pending_htlcs"),
     )
 
 
@@ -158,4 +166,10 @@ def _forward(event: dict[str, Any]) -> Forward:
     circuit = CircuitKey(
         str(event["chan_id_in"]), str(event.get("incoming_htlc_id", "0"))
     )
-    return Forward(circuit, int(event["fee_msat"]))
+    return Forward(
+        circuit,
+        fee_msat=int(event["fee_msat"]),
+        scid=int(event["chan_id_out"]),
+        in_msat=int(event["amt_in_msat"]),
+        out_msat=int(event["amt_out_msat"]),
+    )

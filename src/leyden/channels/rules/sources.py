@@ -1,8 +1,10 @@
 """The sources of channels that an installation sells: its setting `market`.
 
-There are two ways to get a channel: by a ticket, which any node can register in the
+There are two ways to order a channel: by a ticket, which any node can register in the
 auction, or directly, for a node that the order names. At most one source creates
 tickets. There may be more sources of direct channels later, such as other LSPs.
+
+Just-in-time channels are nobody's order: wallets without an account buy them.
 """
 
 from enum import StrEnum, auto
@@ -18,18 +20,23 @@ class Source(StrEnum):
     POOL = auto()  # the public auction
     SIMULATED = auto()  # tickets that nobody can register
     OWN = auto()  # the operator's seller
+    JIT = auto()  # the operator's purse
 
     @property
-    def kind(self) -> ChannelKind:
-        """How the channels of this source get to their nodes."""
+    def kind(self) -> ChannelKind | None:
+        """How the channels of this source get to their nodes; None: unordered."""
+        if self is Source.JIT:
+            return None
         return ChannelKind.TICKET if self in OF_TICKETS else ChannelKind.DIRECT
 
 
 OF_TICKETS: Final = frozenset({Source.POOL, Source.SIMULATED})
-ALL_SOURCES: Final = (Source.POOL, Source.OWN)
+ALL_SOURCES: Final = (Source.POOL, Source.OWN, Source.JIT)
 
 
-def parse(text: str, *, has_seller: bool) -> tuple[Source, ...]:
+def parse(
+    text: str, *, has_seller: bool, has_purse: bool = False
+) -> tuple[Source, ...]:
     """Parse the sources in a setting; raise SetupError if they are not valid.
 
     A single source of tickets includes the seller, if one is configured: the setting
@@ -53,6 +60,15 @@ def parse(text: str, *, has_seller: bool) -> tuple[Source, ...]:
         raise SetupError(
             "market: seller_host must be set for own; see "
             "docs/operators/sell-channels.md"
+        )
+    if Source.JIT in found and not has_purse:
+        raise SetupError(
+            "market: jit_host must be set for jit; see docs/operators/just-in-time.md"
+        )
+    if found == [Source.JIT]:
+        raise SetupError(
+            "market: list own, pool or simulated, too: jit sells to wallets that have "
+            "no account"
         )
     if is_old(text, has_seller=has_seller):
         found.append(Source.OWN)

@@ -120,7 +120,11 @@ def sources_of(settings: Settings) -> tuple[Source, ...]:
         raise SetupError(
             "market: must be set, since treasury_host is: the sources of channels"
         )
-    listed = sources.parse(settings.market, has_seller=bool(settings.seller_host))
+    listed = sources.parse(
+        settings.market,
+        has_seller=bool(settings.seller_host),
+        has_purse=bool(settings.jit_host),
+    )
     if settings.mainnet_backend and Source.SIMULATED in listed:
         raise SetupError(
             "market: must not be simulated on a platform with mainnet nodes"

@@ -287,6 +287,10 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (AlarmKind.PEER_PORTS_TAKEN, "Another program has the peer port of a node."),
         (AlarmKind.POOL_EXPIRING, "The Pool account expires soon."),
         (AlarmKind.POOL_LOW, "The Pool account's balance is low."),
+        (
+            AlarmKind.PURSE_DIFFERS,
+            "The purse of just-in-time channels differs from the books.",
+        ),
         (AlarmKind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
         (AlarmKind.SELLER_AWAY, "The seller of direct channels does not respond."),
         (AlarmKind.SELLER_LOW, "The seller's wallet balance is low."),

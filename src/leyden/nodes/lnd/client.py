@@ -22,6 +22,9 @@ from leyden.nodes.lnd.states import TlsAddress
 
 # The graph of mainnet is some 60 MiB; we request nothing that is nearly as large.
 _LONGEST_LINE: Final = 16 << 20
+# lnd pings each socket every 30 seconds. One that was silent for so long is asked, and
+# ended without an answer: its lnd is gone, and no packet told us.
+_SILENT_S: Final = 60.0
 
 
 class LndClient:
@@ -82,9 +85,12 @@ class LndClient:
 
     @asynccontextmanager
     async def socket(
-        self, path: str, *, macaroon: str = ""
+        self, path: str, *, macaroon: str = "", silent_s: float = _SILENT_S
     ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
-        """Open a bidirectional stream (a WebSocket) for the block."""
+        """Open a bidirectional stream (a WebSocket) for the block.
+
+        Its last message is an error if lnd was silent for too long.
+        """
         try:
             async with self._session.ws_connect(
                 f"{self._base}{path}?method=POST",
@@ -92,6 +98,7 @@ class LndClient:
                 ssl=self._tls,
                 server_hostname=self._name,
                 max_msg_size=_LONGEST_LINE,
+                heartbeat=silent_s,
             ) as socket:
                 yield socket
         except (aiohttp.ClientError, TimeoutError, OSError) as error:

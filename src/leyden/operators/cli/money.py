@@ -181,7 +181,7 @@ def account_show(organization: str | None, *, as_json: bool) -> None:
 @click.option(
     "--treasury/--no-treasury",
     default=True,
-    help="Also compare with the treasury's lnd.",
+    help="Also compare with the treasury's lnd, and the purse's if there is one.",
 )
 @as_json
 def verify(*, treasury: bool, as_json: bool) -> None:
@@ -203,7 +203,10 @@ def verify(*, treasury: bool, as_json: bool) -> None:
             return await verification.verify(platform.database, nodes_at=nodes_at)
         async with receiving_payments(channels, listening=False):
             return await verification.verify(
-                platform.database, channels.payments, nodes_at=nodes_at
+                platform.database,
+                channels.payments,
+                purse=channels.purse,
+                nodes_at=nodes_at,
             )
 
     broken = on_running(prove)

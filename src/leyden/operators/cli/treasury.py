@@ -15,6 +15,7 @@ from leyden.base.cli.output import (
     print_rows,
 )
 from leyden.base.platform import Platform
+from leyden.channels.direct.cli.jit import jit, jit_fields
 from leyden.channels.direct.cli.lsps1 import lsps1, lsps1_fields
 from leyden.channels.direct.cli.seller import seller, seller_fields
 from leyden.channels.rules.payments import PaidOrder
@@ -81,17 +82,17 @@ def market() -> None:
 @as_json
 @click.pass_context
 def status(ctx: click.Context, *, as_json: bool) -> None:
-    """Print the treasury, the Pool account, the seller and the LSPS1 offer.
+    """Print the treasury, the Pool account, the seller, and what wallets can buy.
 
     \b
     leyden market status
     """
     if as_json:
-        read = {"seller": seller_fields, "lsps1": lsps1_fields}
+        read = {"seller": seller_fields, "lsps1": lsps1_fields, "jit": jit_fields}
         off = {name: _or_none(each) for name, each in read.items()}
         print_json(_fields(on_running(_looked)) | off)
         return
-    for command in (treasury, seller, lsps1):
+    for command in (treasury, seller, lsps1, jit):
         if command is not treasury:
             print(f"\n{command.name}")
         try:

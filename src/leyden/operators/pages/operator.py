@@ -31,6 +31,8 @@ _ACCOUNTS: Final = {
     ledger.EARNED: ("Earned fees", 1),
     ledger.AUCTION: ("Paid to the auction", 1),
     ledger.SELLER: ("Paid for own channels", 1),
+    ledger.PURSE: ("Kept in the purse", -1),
+    ledger.CHAIN_FEES: ("Chain fees of just-in-time channels", -1),
     ledger.REFUNDED: ("Refunded", 1),
 }
 

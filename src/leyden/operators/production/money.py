@@ -125,6 +125,8 @@ async def just_in_time(platform: Platform) -> str:
     channels = platform.channels
     if channels is None or channels.purse is None or channels.rules.jit is None:
         return ""
+    if Source.JIT not in channels.rules.sources:
+        return ""
     found = await jit_state.read(channels, channels.purse, channels.rules.jit)
     return "; ".join(found.missing)
 

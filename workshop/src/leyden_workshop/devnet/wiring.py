@@ -126,7 +126,8 @@ def _cluster_settings(
 
 def _market_settings(chain: access.ChainAccess) -> dict[str, str]:
     """Return the settings for buying channels; the provider may be down."""
-    own = ", own" if "seller" in chain.lnds else ""
+    names = {"seller": "own", "purse": "jit"}
+    own = "".join(f", {names[each]}" for each in names if each in chain.lnds)
     if (provider := chain.pools.get("provider")) is None:
         return {"market": f"simulated{own}"}
     return {

@@ -1,24 +1,51 @@
 """`leyden jit`: just-in-time channels, what they earned, and what their sale lacks."""
 
+from typing import Any
+
 import click
 
-from leyden.base.cli.output import as_json, print_fields, print_json
+from leyden.base.cli.output import as_json, print_fields, print_json, print_list
 from leyden.base.platform import Platform
+from leyden.base.rules.times import to_iso
 from leyden.channels.cli.running import on_channels
 from leyden.channels.direct.jit import state
 from leyden.channels.direct.jit.state import JitState
+from leyden.channels.direct.rules.jit import JitOrder
 from leyden.errors import SetupError
 from leyden.values import asdict
 
 
 @click.command()
+@click.option("--unpaid", is_flag=True, help="List channels that nobody paid for.")
 @as_json
-def jit(*, as_json: bool) -> None:
+def jit(*, unpaid: bool, as_json: bool) -> None:
     """Print the just-in-time offer, what was held and earned, and problems.
+
+    The platform never closes a channel. --unpaid lists those that you may close.
 
     \b
     leyden jit
+    leyden jit --unpaid
     """
+    if unpaid:
+        print_list(
+            "channels",
+            [_shown(each) for each in on_channels(_unpaid)],
+            as_json=as_json,
+            empty="no channel was opened for nothing",
+        )
+        return
+    found = jit_fields()
+    if as_json:
+        print_json(found)
+        return
+    for each in found.pop("missing"):
+        print(f"{each}\n")
+    print_fields((found.pop("offer") or {}) | found)
+
+
+def jit_fields() -> dict[str, Any]:
+    """Return what the command prints with --json; raise SetupError if it is off."""
 
     async def looked(platform: Platform) -> JitState:
         channels = platform.channels
@@ -26,10 +53,18 @@ def jit(*, as_json: bool) -> None:
             raise SetupError(state.OFF)
         return await state.read(channels, channels.purse, channels.rules.jit)
 
-    found = asdict(on_channels(looked))
-    if as_json:
-        print_json(found)
-        return
-    for each in found.pop("missing"):
-        print(f"{each}\n")
-    print_fields((found.pop("offer") or {}) | found)
+    return asdict(on_channels(looked))
+
+
+async def _unpaid(platform: Platform) -> list[JitOrder]:
+    return await state.unpaid(platform.database.reader)
+
+
+def _shown(order: JitOrder) -> dict[str, object]:
+    return {
+        "order_id": order.id,
+        "peer": order.peer,
+        "channel_point": order.channel_point,
+        "capacity": order.capacity,
+        "since": to_iso(order.held_at),
+    }

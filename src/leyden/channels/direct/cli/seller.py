@@ -8,6 +8,8 @@ from leyden.base.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.base.platform import Platform
 from leyden.channels.cli.running import on_channels
 from leyden.channels.direct import lease_watch, seller_balance
+from leyden.channels.direct.jit import state as jit
+from leyden.channels.direct.jit.state import JitTotals
 from leyden.channels.direct.seller_balance import SellerBalance, Unconfirmed
 from leyden.channels.services import ChannelServices
 from leyden.errors import SetupError
@@ -45,6 +47,9 @@ def seller(*, address: bool, ended: bool, as_json: bool) -> None:
         if line:
             print(f"{line}\n")
     print_fields(found.shown)
+    if found.jit is not None:
+        print("\njust-in-time channels")
+        print_fields(asdict(found.jit))
     for each in found.fundings:
         print(f"\nunconfirmed for {each.blocks} blocks:")
         print_fields(asdict(each))
@@ -66,6 +71,7 @@ def _read(*, address: bool) -> "_Looked":
             denied=await seller_balance.denied(channels),
             unreachable=await seller_balance.unreachable(channels),
             fundings=await seller_balance.unconfirmed(channels, height=found.height),
+            jit=await jit.totals(platform.database.reader) if channels.purse else None,
         )
 
     return on_channels(looked)
@@ -78,6 +84,7 @@ def _fields(found: "_Looked") -> dict[str, Any]:
         "denied": found.denied,
         "unreachable": found.unreachable or None,
         "fundings": found.fundings,
+        "jit": asdict(found.jit) if found.jit else None,
     }
 
 
@@ -102,6 +109,7 @@ class _Looked(Struct, frozen=True, kw_only=True):
     denied: list[str]
     unreachable: str
     fundings: list[Unconfirmed]
+    jit: JitTotals | None  # None: no just-in-time channels are sold
 
     @property
     def shown(self) -> dict[str, Any]:

@@ -47,6 +47,8 @@ log = logging.getLogger(__name__)
 _AT_ONCE: Final = 0.0
 _SOON_S: Final = 0.1  # lnd opens the channel, or its peer answers
 _LATER_S: Final = 1.0  # more parts arrive, or the node connects
+# With more orders than these, each is looked at less often: lnd has other work.
+_UNHURRIED: Final = 20
 _UNCONNECTED_S: Final = 1.0
 _FRESH_S: Final = 0.5
 _HOUR: Final = timedelta(hours=1)
@@ -152,6 +154,7 @@ class Interceptor:
                         extra={"order": jit.scid_text(scid)},
                     )
                 if pause:
+                    pause *= max(1.0, len(self._serving) / _UNHURRIED)
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(pause):
                             await awake.wait()

@@ -20,6 +20,7 @@ from leyden.channels.direct.lsps1.rpc import Transaction
 from leyden.channels.direct.rules import jit, lsps1
 from leyden.channels.direct.rules.jit import JitOffer, JitOrder, JitStatus
 from leyden.channels.direct.rules.openings import ZERO_CONF
+from leyden.channels.rules.sources import Source
 from leyden.channels.services import ChannelServices, JitSettings
 
 _PROMISE: Final = "just-in-time offer"
@@ -64,6 +65,7 @@ class JitOffers:
 
     async def offer(self) -> JitOffer:
         """Return what is offered now; raise a fault if nothing is."""
+        self._check_sold()
         rules, wallet = self._rules, await self._wallet.get(fresh_s=_FRESH_S)
         if ZERO_CONF not in wallet.features:
             raise lsps1.rejected("no channels without confirmations are sold now")
@@ -78,6 +80,10 @@ class JitOffers:
             most_msat=rules.largest * jit.MSAT,
         )
 
+    def _check_sold(self) -> None:
+        if Source.JIT not in self._channels.rules.sources:
+            raise lsps1.rejected("no just-in-time channels are sold now")
+
     async def _menu(self, peer: str) -> dict[str, Any]:
         offer = (await self.offer()).as_json()
         return {**offer, "promise": self._promise(peer, offer)}
@@ -90,6 +96,7 @@ class JitOffers:
         self, peer: str, params: Mapping[str, Any], transaction: Transaction
     ) -> JitOrder:
         offer, size_msat = jit.parse_buy(params)
+        self._check_sold()
         # `compare_digest` of texts wants ASCII.
         given = offer["promise"].encode()
         if not hmac.compare_digest(self._promise(peer, offer).encode(), given):

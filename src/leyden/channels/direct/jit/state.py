@@ -2,15 +2,23 @@
 
 from typing import Any, Final
 
+from leyden.base.database.stores import Stores
 from leyden.base.rules.units import Sats
 from leyden.channels.direct.base import Purse
 from leyden.channels.direct.jit import purse as purses
 from leyden.channels.direct.jit.offers import JitOffers
-from leyden.channels.direct.rules.jit import JitStatus, whole_sats
+from leyden.channels.direct.rules.jit import (
+    FUNDED,
+    HELD_STATES,
+    JitOrder,
+    JitStatus,
+    whole_sats,
+)
 from leyden.channels.direct.rules.lsps1 import Fault
+from leyden.channels.direct.rules.openings import SellerWallet
 from leyden.channels.services import ChannelServices, JitSettings
 from leyden.errors import SellerAway
-from leyden.values import Struct
+from leyden.values import Struct, asdict
 
 OFF: Final = (
     "jit_host: not set, so no just-in-time channels are sold; see "
@@ -18,27 +26,70 @@ OFF: Final = (
 )
 
 
-class JitState(Struct, frozen=True, kw_only=True):
-    """The state of the sale."""
+class JitTotals(Struct, frozen=True, kw_only=True):
+    """What became of all just-in-time orders."""
 
-    uri: str  # the address for wallets to connect to
-    offer: dict[str, Any] | None
-    free: Sats  # coins of the purse
-    sold: int  # orders that nobody has paid yet
+    sold: int  # that nobody has paid yet
     held: int  # payments that are held now
-    forwarded: int  # of which it is not known yet what became of them
+    opened: int  # channels
+    forwarded: int  # payments of which it is not known yet what became of them
     earned: int
     unpaid: int  # channels that were opened for nothing
     earned_sat: Sats
     funding_sat: Sats  # what all channels' transactions cost
     unpaid_sat: Sats  # in channels that were opened for nothing
+
+
+class JitState(JitTotals, frozen=True, kw_only=True):
+    """The state of the sale."""
+
+    uri: str  # the address for wallets to connect to
+    offer: dict[str, Any] | None
+    free: Sats  # coins of the purse
     missing: tuple[str, ...]  # what is missing, and what to do about it
+
+
+async def totals(rows: Stores) -> JitTotals:
+    """Count the orders."""
+    sums = await rows.jit_orders.sums()
+
+    def orders(*statuses: JitStatus) -> int:
+        return sum(sums[each].orders for each in statuses if each in sums)
+
+    unpaid = sums.get(JitStatus.UNPAID)
+    return JitTotals(
+        sold=orders(JitStatus.SOLD),
+        held=orders(*HELD_STATES),
+        opened=orders(*FUNDED - {JitStatus.OPENING}),
+        forwarded=orders(JitStatus.RESUMING),
+        earned=orders(JitStatus.EARNED),
+        unpaid=orders(JitStatus.UNPAID),
+        earned_sat=whole_sats(sum(each.earned_msat for each in sums.values())),
+        funding_sat=Sats(sum(each.funding_fees for each in sums.values())),
+        unpaid_sat=unpaid.capacity if unpaid else Sats(0),
+    )
+
+
+async def free(rows: Stores, wallet: SellerWallet) -> Sats:
+    """Return the coins of the purse that no channel has."""
+    reserved = await rows.jit_orders.reserved()
+    return Sats(sum(c.sats for c in wallet.coins if c.outpoint not in reserved))
+
+
+async def unpaid(rows: Stores) -> list[JitOrder]:
+    """List the orders whose channel was opened for nothing, the oldest first."""
+    found: list[JitOrder] = []
+    last = ""
+    while page := await rows.jit_orders.in_states([JitStatus.UNPAID], after=last):
+        last = page[-1].id
+        found += page
+    return sorted(found, key=lambda each: each.held_at)
 
 
 async def read(channels: ChannelServices, purse: Purse, rules: JitSettings) -> JitState:
     """Return the state of the sale; raise SellerAway without the purse's lnd."""
     wallet = await purses.read(channels, purse)
-    reader = channels.database.reader.jit_orders
+    reader = channels.database.reader
     missing, offer = [], None
     try:
         offer = (await JitOffers(channels, purse, rules).offer()).as_json()
@@ -54,23 +105,10 @@ async def read(channels: ChannelServices, purse: Purse, rules: JitSettings) -> J
         await purse.forwarding.channels()
     except SellerAway as error:
         missing.append(f"{error}; see docs/operators/just-in-time.md")
-    reserved, sums = await reader.reserved(), await reader.sums()
-
-    def orders(*statuses: JitStatus) -> int:
-        return sum(sums[each].orders for each in statuses if each in sums)
-
-    unpaid = sums.get(JitStatus.UNPAID)
     return JitState(
+        **asdict(await totals(reader)),
         uri=wallet.uri,
         offer=offer,
-        free=Sats(sum(c.sats for c in wallet.coins if c.outpoint not in reserved)),
-        sold=orders(JitStatus.SOLD),
-        held=orders(JitStatus.HOLDING, JitStatus.OPENING, JitStatus.OPENED),
-        forwarded=orders(JitStatus.RESUMING),
-        earned=orders(JitStatus.EARNED),
-        unpaid=orders(JitStatus.UNPAID),
-        earned_sat=whole_sats(sum(each.earned_msat for each in sums.values())),
-        funding_sat=Sats(sum(each.funding_fees for each in sums.values())),
-        unpaid_sat=unpaid.capacity if unpaid else Sats(0),
+        free=await free(reader, wallet),
         missing=tuple(missing),
     )

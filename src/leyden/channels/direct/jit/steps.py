@@ -6,8 +6,11 @@ satoshis, of all parts together. The funding transaction is booked as what it co
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Final
+
+from prometheus_client import Counter
 
 from leyden.base.database.stores import Stores
 from leyden.base.rules.units import Sats
@@ -29,6 +32,12 @@ from leyden.channels.unit_of_work import UnitOfWork
 from leyden.values import replace
 
 log = logging.getLogger(__name__)
+
+_EVENTS: Final = Counter(
+    "leyden_jit_events_total",
+    "What happened to just-in-time orders.",
+    ["event"],
+)
 
 
 def fee_key(order_id: str) -> str:
@@ -126,12 +135,13 @@ class Steps:
         async with self._due.transaction() as tx:
             await tx.jit_orders.prune(before=before, limit=limit)
 
-    async def lapse(self, orders: Iterable[JitOrder]) -> None:
+    async def lapse(self, orders: Sequence[JitOrder]) -> None:
         """Store that nobody paid these in time."""
         async with self._due.transaction() as tx:
             for order in orders:
                 after = _moved(order, JitEvent.LAPSED, order)
                 await tx.jit_orders.save(order, after)
+        _EVENTS.labels(event=JitEvent.LAPSED.value).inc(len(orders))
 
     async def _move(self, order: JitOrder, event: JitEvent, after: JitOrder) -> None:
         async with self._due.transaction() as tx:
@@ -159,6 +169,7 @@ def _moved(order: JitOrder, event: JitEvent, after: JitOrder) -> JitOrder:
 
 
 def _log(order: JitOrder, event: JitEvent) -> None:
+    _EVENTS.labels(event=event.value).inc()
     log.info(
         "just-in-time order moved",
         extra={

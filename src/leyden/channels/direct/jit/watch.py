@@ -9,7 +9,11 @@ import logging
 from datetime import datetime, timedelta
 from typing import Final
 
+from prometheus_client import Gauge
+
 from leyden.channels.direct.base import Purse
+from leyden.channels.direct.jit import purse as purses
+from leyden.channels.direct.jit import state
 from leyden.channels.direct.jit.interceptor import Interceptor
 from leyden.channels.direct.jit.offers import MOST_SOLD
 from leyden.channels.direct.jit.steps import Steps
@@ -21,11 +25,15 @@ from leyden.errors import Away, Stale
 
 log = logging.getLogger(__name__)
 
+_FREE: Final = Gauge(
+    "leyden_jit_free_sats",
+    "Coins of the purse that no just-in-time channel has.",
+)
+_COUNTED_EVERY: Final = timedelta(minutes=1)
+
 _BUSY_S: Final = 0.5
 _IDLE_S: Final = 5.0
 _BATCH: Final = 500
-# A payment that an lnd still knows of may be claimed for so long.
-_CLAIMED_WITHIN: Final = timedelta(days=3)
 _PRUNED_EVERY: Final = timedelta(hours=1)
 _FORGOTTEN_AFTER: Final = timedelta(days=1)
 # After this time lnd has given up on an opening whose peer did not answer.
@@ -45,6 +53,7 @@ class Watch:
         self._channels, self._purse, self._steps = channels, purse, steps
         self._interceptor = interceptor
         self._pruned_at = channels.clock() - _PRUNED_EVERY
+        self._counted_at = channels.clock() - _COUNTED_EVERY
         self._orders = channels.database.reader.jit_orders
 
     async def run(self) -> None:
@@ -70,13 +79,14 @@ class Watch:
         await self._forget(now)
         found = [
             each
-            for each in await self._orders.unresolved(since=now - _CLAIMED_WITHIN)
+            for each in await self._orders.unresolved(since=now - jit.CLAIMED_WITHIN)
             if each.purse == self._interceptor.pubkey
         ]
         moved = await self._settle(found, now)
         for order in found:
             if order.id not in moved and not self._interceptor.holds(order):
                 await self._end_unheld(order, now)
+        await self._count(now)
         return any(each.status is not JitStatus.UNPAID for each in found)
 
     async def _forget(self, now: datetime) -> None:
@@ -87,6 +97,13 @@ class Watch:
         if now - self._pruned_at > _PRUNED_EVERY:
             await self._steps.prune(before=now - _FORGOTTEN_AFTER, limit=MOST_SOLD)
             self._pruned_at = now
+
+    async def _count(self, now: datetime) -> None:
+        """Show the purse's free coins to Prometheus."""
+        if now - self._counted_at >= _COUNTED_EVERY:
+            wallet = await purses.read(self._channels, self._purse)
+            _FREE.set(await state.free(self._channels.database.reader, wallet))
+            self._counted_at = now
 
     async def _settle(self, found: list[JitOrder], now: datetime) -> set[str]:
         """Decide what became of forwarded payments; return the orders that moved."""

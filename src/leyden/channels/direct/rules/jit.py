@@ -56,6 +56,8 @@ HOLD_BLOCKS: Final = 2
 # An HTLC that is neither pending nor in the history for so long was refused.
 SETTLES: Final = timedelta(seconds=10)
 
+# A payment that an lnd still knows of may be claimed for so long.
+CLAIMED_WITHIN: Final = timedelta(days=3)
 # For so long, channels that were opened for nothing count.
 UNPAID_COUNTS: Final = timedelta(days=7)
 
@@ -214,18 +216,29 @@ class Forward(Struct, frozen=True):
 
     circuit: CircuitKey
     fee_msat: int
+    scid: int  # of the channel that it left by: one of its aliases
+    in_msat: int  # what arrived
+    out_msat: int
 
 
 class JitChannel(Struct, frozen=True, kw_only=True):
     """An open channel of the purse's lnd."""
 
-    order_id: str  # its memo
+    order_id: str  # its memo; "" if it is not one that we opened
     point: str
     scid: int
     active: bool
     zero_conf: bool
     aliases: frozenset[int] = frozenset()
     pending: frozenset[str] = frozenset()  # hashes of payments to the node
+    received: Sats = Sats(0)  # by the purse, in all payments
+    remote: Sats = Sats(0)  # the node's balance
+    settled: bool = True  # no payment is pending, in either direction
+
+    @property
+    def scids(self) -> frozenset[int]:
+        """All ids by which the history may name it."""
+        return self.aliases | {self.scid}
 
 
 class HtlcAnswer(Struct, frozen=True):
@@ -240,6 +253,11 @@ class HtlcAnswer(Struct, frozen=True):
 def may(order: JitOrder, event: JitEvent) -> bool:
     """Return whether this can happen to the order now."""
     return (order.status, event) in JIT_MOVES
+
+
+def may_be_claimed(order: JitOrder, *, now: datetime) -> bool:
+    """Return whether an unpaid order's payment may still be claimed, and booked."""
+    return order.status is JitStatus.UNPAID and order.resumed_at > now - CLAIMED_WITHIN
 
 
 # Channel ids.
