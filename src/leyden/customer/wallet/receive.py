@@ -1,6 +1,7 @@
 """`leyden wallet receive`: an invoice or an address, to be paid."""
 
 import base64
+import contextlib
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from leyden.base.cli.output import print_fields, print_json
 from leyden.client import Lnd
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
+from leyden.customer.wallet import just_in_time as jit
 from leyden.customer.wallet.reaching import money_options, open_for
 from leyden.errors import Malformed
 
@@ -47,6 +49,11 @@ _OVER: Final = frozenset({"SETTLED", "CANCELED"})
 )
 @click.option("--on-chain", is_flag=True, help="Only an on-chain address (taproot).")
 @click.option("--both", is_flag=True, help="Invoice and address, as a BIP 21 URI.")
+@click.option(
+    "--just-in-time",
+    is_flag=True,
+    help="Buy a channel with this payment. Waits until it is paid.",
+)
 @click.option("--wait", is_flag=True, help="Wait until the invoice is paid.")
 @money_options
 def receive(
@@ -59,6 +66,7 @@ def receive(
     hints: bool | None,
     on_chain: bool,
     both: bool,
+    just_in_time: bool,
     wait: bool,
     password_file: Path | None,
     macaroon_file: Path | None,
@@ -71,21 +79,32 @@ def receive(
     \b
     leyden wallet receive pier 5000 --memo "two coffees" --wait
     leyden wallet receive pier 5000 --both
+    leyden wallet receive pier 100000 --just-in-time
     leyden wallet receive pier --on-chain
     """
     if on_chain and (both or wait):
         raise Malformed("--on-chain: can't be used with --both or --wait")
+    if just_in_time and (on_chain or both or hints is not None):
+        raise Malformed(
+            "--just-in-time: can't be used with --on-chain, --both or --hints"
+        )
+    if just_in_time and not sats:
+        raise Malformed("--just-in-time: needs SATS, what the payer pays")
     found = session.node(node)
     shown: dict[str, Any] = {"node_id": found.node_id, "sats": sats}
     opened = open_for(
         session,
         found,
-        _METHODS,
+        (*_METHODS, *jit.METHODS) if just_in_time else _METHODS,
         password_file=password_file,
         macaroon_file=macaroon_file,
     )
-    with opened as lnd:
-        if not on_chain:
+    with opened as lnd, contextlib.ExitStack() as stack:
+        if just_in_time and sats:
+            bought = jit.bought(session, found, lnd, sats, memo=memo, expiry=expiry)
+            shown |= stack.enter_context(bought)
+            expiry, wait = shown["expires_in_s"], True
+        elif not on_chain:
             shown |= _invoice(lnd, sats, memo=memo, expiry=expiry, hints=hints)
         if on_chain or both:
             answer = lnd.get("/v1/newaddress?type=TAPROOT_PUBKEY")
@@ -94,6 +113,9 @@ def receive(
             code = shown.get("uri") or f"lightning:{shown['invoice']}".upper()
             segno.make(code, error="l").terminal(sys.stderr, compact=True)
             print_fields(shown)
+            sys.stdout.flush()  # whoever reads a pipe waits for the invoice
+        elif just_in_time:
+            click.echo(shown["invoice"], err=True)
         if wait:
             shown |= _until_paid(lnd, shown["payment_hash"], expiry)
     if as_json:

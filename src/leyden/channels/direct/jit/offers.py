@@ -24,7 +24,7 @@ from leyden.channels.services import ChannelServices, JitSettings
 
 _PROMISE: Final = "just-in-time offer"
 _FRESH_S: Final = 30.0
-_RANDOM: Final = 2**57
+RANDOM: Final = 2**57
 _NEVER: Final = from_us(0)
 # Orders that nobody has paid, of all peers. Keys are free, so a limit for each of them
 # limits nothing.
@@ -107,10 +107,10 @@ class JitOffers:
         ):
             raise lsps1.rejected("channels are sold out for now; try again later")
         async with transaction() as tx:
-            await self._check_limits(tx, peer, now)
+            await self.check_limits(tx, peer, now)
             while True:
                 order = JitOrder(
-                    id=jit.scid_from(secrets.randbelow(_RANDOM)),
+                    id=jit.scid_from(secrets.randbelow(RANDOM)),
                     purse=wallet.pubkey,
                     peer=peer,
                     status=JitStatus.SOLD,
@@ -125,7 +125,8 @@ class JitOffers:
                 if await tx.jit_orders.add(order):
                     return order
 
-    async def _check_limits(self, tx: Stores, peer: str, now: datetime) -> None:
+    async def check_limits(self, tx: Stores, peer: str, now: datetime) -> None:
+        """Raise a fault if a node, or all together, have too many unpaid orders."""
         orders = tx.jit_orders
         if await orders.sold_to(peer) >= self._rules.orders_per_peer:
             raise lsps1.rejected(
