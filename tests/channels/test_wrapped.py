@@ -104,6 +104,18 @@ async def test_a_node_that_is_away_is_waited_for_and_then_the_payer_has_it_back(
     assert len(jit.purse.channels) == 1
 
 
+async def test_an_lnd_that_deletes_cancelled_invoices_holds_up_nothing(
+    jit: WrappedHarness,
+) -> None:
+    jit.wrapping.forgets = True
+    jit.purse.refuses = "channel rejected"
+    async with jit.serving():
+        inner = await jit.wrapped()
+        jit.wrapping.pay_wrapped(inner.payment_hash)
+        await jit.is_closed(inner)
+        assert (await jit.order_of(inner)).status is JitStatus.EXPIRED
+
+
 async def test_after_two_blocks_no_channel_is_opened(jit: WrappedHarness) -> None:
     async with jit.serving():
         inner = await jit.wrapped()
@@ -261,7 +273,7 @@ async def test_both_ways_of_buying_at_once_never_share_a_coin(
 async def test_a_payment_to_the_orders_id_as_a_channel_is_passed_on(
     jit: WrappedHarness,
 ) -> None:
-    """The id is no secret that could be bought: it has no alias."""
+    """The interceptor does not even look at it."""
     async with jit.serving():
         inner = await jit.wrapped()
         order = await jit.order_of(inner)
@@ -278,9 +290,9 @@ async def test_nobody_pays_and_nothing_is_left(jit: WrappedHarness) -> None:
         await jit.is_closed(inner)
         assert jit.state_of(inner) is InvoiceState.CANCELLED
         assert (await jit.order_of(inner)).status is JitStatus.EXPIRED
-    jit.later(days=2)
     reader = jit.orders.database.reader
     async with jit.serving():
+        jit.later(days=2)
 
         async def is_gone() -> bool:
             return not await reader.jit_orders.in_states(list(JitStatus))

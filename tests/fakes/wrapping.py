@@ -51,6 +51,7 @@ class FakeWrapping:
     claims: bool = True  # the node claims what it is paid
     answers: bool = True  # ... or refuses it; else it just keeps it
     no_routes: int = 0  # so many of the next payments find none
+    forgets: bool = False  # what is cancelled, as lnd does if it is told to
     denies: bool = False  # our macaroon lacks the permissions
     pauses_at: str = ""  # before this call does anything; "done X": after it did
     loses: str = ""  # the answer of the next call of this name
@@ -131,7 +132,8 @@ class FakeWrapping:
             return None
         if inner.expires <= self.clock():
             return WrapRefused("invoice expired")
-        assert cltv_limit >= inner.delta + 3
+        if cltv_limit <= inner.delta + 3:
+            return WrapRefused("cltv limit should be greater")
         assert channel.active
         self.sent.append((request, channel.point))
         if self.no_routes:
@@ -179,6 +181,8 @@ class FakeWrapping:
             return HoldInvoice(state=InvoiceState.MISSING)
         if held.invoice.state is InvoiceState.OPEN and self.clock() >= held.ends:
             held.invoice = replace(held.invoice, state=InvoiceState.CANCELLED)
+        if held.invoice.state is InvoiceState.CANCELLED and self.forgets:
+            return HoldInvoice(state=InvoiceState.MISSING)
         return held.invoice
 
     def _pays(self, inner: InnerInvoice, state: PaidState, *, why: str = "") -> None:

@@ -12,7 +12,12 @@ from leyden.base.rules.times import utc_now
 from leyden.channels.direct.base import Wrapping, WrapRefused
 from leyden.channels.direct.lnd_wrapping import LndWrapping
 from leyden.channels.direct.rules.jit import JitChannel
-from leyden.channels.direct.rules.wrapped import RETRIED, InnerInvoice, PaidState
+from leyden.channels.direct.rules.wrapped import (
+    RETRIED,
+    InnerInvoice,
+    PaidState,
+    limit_of,
+)
 from leyden.channels.payments.treasury import Treasury
 from leyden.channels.rules.payments import InvoiceState
 from leyden.values import replace
@@ -25,6 +30,7 @@ from tests.fakes.wrapping import FakeWrapping
 from tests.waiting import until
 
 AMOUNT = 5_000_000
+LIMIT = limit_of(80)
 PEER = f"02{'c6047f94' * 8}"
 
 
@@ -105,7 +111,7 @@ class RealWorld:
 
     async def give(self) -> None:
         """Pay the purse so much that it can pay the node."""
-        wish = {"value_msat": str(20 * AMOUNT)}
+        wish = {"value_msat": str(40 * AMOUNT)}
         made = await self._owner.call("POST", "/v1/invoices", wish)
         wish = {
             "payment_request": made["payment_request"],
@@ -237,7 +243,7 @@ async def test_a_payment_is_held_paid_on_and_settled(world: World) -> None:
     assert none.state is PaidState.NONE
     channel = await world.channel()
     for _ in range(2):  # what is paid is not paid again
-        assert await world.wrapping.pay(inner.request, channel, cltv_limit=83) is None
+        assert await world.wrapping.pay(inner.request, channel, cltv_limit=LIMIT) is None
     payment = await world.wrapping.payment(inner.payment_hash)
     assert (payment.state, payment.msat) == (PaidState.SUCCEEDED, AMOUNT)
     for _ in range(2):
@@ -254,7 +260,7 @@ async def test_a_payment_that_cant_be_paid_on_goes_back(world: World) -> None:
     if isinstance(world, FakeWorld):
         world.wrapping.no_routes = 1
     channel = replace(await world.channel(), scid=16_123_456 << 40)
-    assert await world.wrapping.pay(inner.request, channel, cltv_limit=83) is None
+    assert await world.wrapping.pay(inner.request, channel, cltv_limit=LIMIT) is None
     payment = await world.wrapping.payment(inner.payment_hash)
     assert (payment.state, payment.preimage) == (PaidState.FAILED, "")
     assert payment.why in RETRIED
@@ -279,10 +285,20 @@ async def test_a_payment_that_failed_can_be_begun_again(world: World) -> None:
     right = await world.channel()
     wrong = replace(right, scid=16_123_456 << 40)
     for channel, state in ((wrong, PaidState.FAILED), (right, PaidState.SUCCEEDED)):
-        assert await world.wrapping.pay(inner.request, channel, cltv_limit=83) is None
+        assert await world.wrapping.pay(inner.request, channel, cltv_limit=LIMIT) is None
         assert (await world.wrapping.payment(inner.payment_hash)).state is state
 
 
 async def test_what_a_node_can_receive_is_told(world: World) -> None:
     assert await world.wrapping.receivable_msat(await world.key()) >= AMOUNT
     assert await world.wrapping.receivable_msat(f"03{secrets.token_hex(32)}") == 0
+
+
+async def test_a_payment_that_lnd_would_not_begin_is_refused(world: World) -> None:
+    inner = await decoded(world)
+    await wrapped(world, inner)
+    channel = await world.channel()
+    answer = await world.wrapping.pay(inner.request, channel, cltv_limit=LIMIT - 1)
+    assert isinstance(answer, WrapRefused)
+    payment = await world.wrapping.payment(inner.payment_hash)
+    assert payment.state is PaidState.NONE

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from leyden.base.database.database import Database
+from leyden.base.database.statements import Statement
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.work import Work
 from leyden.channels.direct.jit.steps import Steps
@@ -124,6 +125,8 @@ async def test_a_stale_order_is_refused_and_nothing_is_booked(
     with pytest.raises(Stale, match="moved meanwhile"):
         await CHANGES[was][name](steps, stale)
     assert await everything(harness.database) == before
+    async with harness.database.transaction() as tx:  # for it never was in order
+        await tx.run(Statement("DELETE FROM jit_order"))
 
 
 async def test_a_channel_id_is_sold_once(db: Database) -> None:

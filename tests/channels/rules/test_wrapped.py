@@ -7,7 +7,14 @@ import pytest
 
 from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules import wrapped
-from leyden.channels.direct.rules.jit import HOLD, JitOrder, JitStatus, scid_from
+from leyden.channels.direct.rules.jit import (
+    HOLD,
+    JitOrder,
+    JitStatus,
+    may_be_ours,
+    scid_from,
+    scid_of,
+)
 from leyden.channels.direct.rules.wrapped import (
     FeeQuote,
     HoldInvoice,
@@ -67,7 +74,9 @@ def step(
     )
 
 
-@pytest.mark.parametrize(("status", "state"), product(JitStatus, InvoiceState))
+@pytest.mark.parametrize(
+    ("status", "state"), list(product(JitStatus, InvoiceState))
+)
 def test_only_what_certainly_is_not_paid_on_is_cancelled_or_returned(
     status: JitStatus, state: InvoiceState
 ) -> None:
@@ -224,3 +233,10 @@ def test_msat_are_rounded_up() -> None:
         1_000,
         2_000,
     ]
+
+
+def test_an_orders_id_is_no_channel_id_that_is_sold() -> None:
+    for random in (0, 2**53 - 1):
+        found = scid_of(wrapped.id_from(random))
+        assert 16_000_000 <= found >> 40 < 16_250_000, "of lnd's aliases"
+        assert not may_be_ours(found)

@@ -24,7 +24,7 @@ from leyden.channels.services import ChannelServices, JitSettings
 
 _PROMISE: Final = "just-in-time offer"
 _FRESH_S: Final = 30.0
-RANDOM: Final = 2**57
+_RANDOM: Final = 2**57
 _NEVER: Final = from_us(0)
 # Orders that nobody has paid, of all peers. Keys are free, so a limit for each of them
 # limits nothing.
@@ -110,7 +110,7 @@ class JitOffers:
             await self.check_limits(tx, peer, now)
             while True:
                 order = JitOrder(
-                    id=jit.scid_from(secrets.randbelow(RANDOM)),
+                    id=jit.scid_from(secrets.randbelow(_RANDOM)),
                     purse=wallet.pubkey,
                     peer=peer,
                     status=JitStatus.SOLD,

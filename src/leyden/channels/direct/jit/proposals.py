@@ -16,7 +16,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct import reservations
 from leyden.channels.direct.base import Purse, Wrapping, WrapRefused
 from leyden.channels.direct.jit import purse as purses
-from leyden.channels.direct.jit.offers import RANDOM, JitOffers
+from leyden.channels.direct.jit.offers import JitOffers
 from leyden.channels.direct.rules import jit, wrapped
 from leyden.channels.direct.rules.jit import JitOrder, JitStatus
 from leyden.channels.direct.rules.openings import SellerWallet, takes_zero_conf
@@ -31,6 +31,7 @@ from leyden.errors import Conflict, Malformed, SellerAway, SoldOut, TooMany
 
 _PROMISE: Final = "fee of a wrapped invoice"
 _FEE_LIVES: Final = timedelta(minutes=10)
+_RANDOM: Final = 2**53
 _NEVER: Final = from_us(0)
 _AGAIN_S: Final = 600
 # Each is an invoice of the purse's lnd.
@@ -165,6 +166,7 @@ class Proposals:
             if (
                 order is None
                 or order.status is not JitStatus.SOLD
+                or order.payment_hash  # it was held, and is about to be cancelled
                 or order.valid_until <= now
                 or known.inner != inner.request
                 or known.closed
@@ -188,7 +190,7 @@ class Proposals:
             raise SoldOut("channels are sold out for now; try again later")
         lives = min(self._rules.lives, inner.expires - now - wrapped.SPARE)
         order = JitOrder(
-            id=jit.scid_from(secrets.randbelow(RANDOM)),
+            id=wrapped.id_from(secrets.randbelow(_RANDOM)),
             purse=wallet.pubkey,
             peer=inner.payee,
             status=JitStatus.SOLD,
@@ -212,7 +214,7 @@ class Proposals:
             await self._offers.check_limits(tx, order.peer, now)
             await self._check_open(tx, address)
             if not await tx.jit_orders.add(order):
-                raise _used()  # two random numbers of 57 bits are the same
+                raise _used()  # two random numbers of 53 bits are the same
             if not await tx.wrapped_invoices.add(added):
                 raise _used()
         return order, added

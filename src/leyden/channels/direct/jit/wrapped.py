@@ -45,8 +45,8 @@ log = logging.getLogger(__name__)
 
 _BUSY_S: Final = 0.1
 _AGAIN_S: Final = 0.3  # lnd has no route yet
-_OPEN_S: Final = 1.0  # somebody may pay
-_IDLE_S: Final = 2.0
+_OPEN_S: Final = 0.5  # somebody may pay
+_IDLE_S: Final = 1.0
 _FRESH_S: Final = 0.5
 _FORGOTTEN: Final = 500  # orders at once
 
@@ -140,6 +140,9 @@ class Wrapped:
         wallet: SellerWallet,
     ) -> None:
         invoice = await wrapping.find(wrapped.payment_hash)
+        if invoice.state is InvoiceState.MISSING and wrapped.wrapped:
+            # lnd deletes cancelled invoices, if it is told to.
+            invoice = HoldInvoice(state=InvoiceState.CANCELLED)
         now = self._channels.clock()
         step = rules.decide(
             order,
