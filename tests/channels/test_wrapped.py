@@ -491,4 +491,3 @@ async def test_another_lnd_than_the_one_that_sold_it_is_asked_nothing(
         await jit.becomes(scid, JitStatus.EARNED)
         assert (await jit.order_of(inner)).status is JitStatus.SOLD
         jit.purse.pubkey = PURSE
-

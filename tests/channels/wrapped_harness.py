@@ -23,9 +23,7 @@ INNER = SIZE - FEE
 class WrappedHarness(JitHarness):
     """Everything around wrapped invoices."""
 
-    rules: JitSettings = field(
-        default_factory=lambda: JitSettings(wraps_invoices=True)
-    )
+    rules: JitSettings = field(default_factory=lambda: JitSettings(wraps_invoices=True))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,5 +101,3 @@ class WrappedHarness(JitHarness):
 
     def later(self, **of: float) -> None:
         self.orders.now += timedelta(**of)
-
-

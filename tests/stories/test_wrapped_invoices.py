@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -67,6 +67,7 @@ from tests.waiting import until
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(1_200)]
 
 SATS = 100_000
+T = TypeVar("T")
 
 
 @dataclass
@@ -154,7 +155,7 @@ class Stopping(LndWrapping):
             "settle", lambda: super(Stopping, self).settle(preimage)
         )
 
-    async def _around(self, call: str, act: Callable[[], Awaitable[Any]]) -> Any:
+    async def _around(self, call: str, act: Callable[[], Awaitable[T]]) -> T:
         if self._at == call:
             await self._stop()
         answer = await act()
@@ -261,6 +262,7 @@ async def test_a_wallet_is_paid_without_a_channel_and_then_without_a_fee(
             order = await newest_becomes(sqlite_db, JitStatus.EARNED)
             assert order.earned_msat == order.fee_msat == fee * 1_000
             assert await phone.received() == SATS - fee
+
             # It can receive by itself now: its own invoice, and no fee of ours.
             async def is_known() -> bool:
                 async with wallet.opened(phone.lnd) as opened:
@@ -302,9 +304,7 @@ async def test_whatever_is_killed_the_payment_arrives_once(
         async with selling(coast, sqlite_db, sealer, at=at, stopped=stopped) as caller:
             key = await connected(coast, phone, caller)
             async with accepting(phone, key):
-                request, fee = await wrapped(
-                    caller, phone, phone.invoice, value=value
-                )
+                request, fee = await wrapped(caller, phone, phone.invoice, value=value)
                 paying = asyncio.create_task(pay(coast, request))
                 async with asyncio.timeout(60):
                     await stopped.wait()

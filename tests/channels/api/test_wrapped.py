@@ -43,9 +43,7 @@ class Sold:
         self.purse.fill([3_000_000] * 20)
         self.purse.online |= {PEER, OTHER}
         forwarding = FakeForwarding(self.purse)
-        self.wrapping = FakeWrapping(
-            self.purse, forwarding, clock=lambda: world.now[0]
-        )
+        self.wrapping = FakeWrapping(self.purse, forwarding, clock=lambda: world.now[0])
         self.rows = world.channels.database.reader
         channels = replace(
             world.channels,
@@ -233,7 +231,8 @@ async def test_a_fee_is_promised_to_one_node_for_one_amount_and_a_time(
         "proposal", {"bolt11": mine.request, "fee_id": cheap}
     )
     assert (status, "was not promised" in why) == (400, True)
-    for wrong in (7, "", "x" * 100, {}):
+    wrongs: tuple[object, ...] = (7, "", "x" * 100, {})
+    for wrong in wrongs:
         status, why = await sold.refused(
             "proposal", {"bolt11": mine.request, "fee_id": wrong}
         )

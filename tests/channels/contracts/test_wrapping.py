@@ -31,6 +31,13 @@ from tests.waiting import until
 
 AMOUNT = 5_000_000
 LIMIT = limit_of(80)
+# Of mainnet, from BOLT 11.
+MAINNET = (
+    "lnbc1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzq"
+    "fqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdpl2pkx2ctnv5sxxmmwwd5kgetjypeh2ursdae8g6twvus8g6"
+    "rfwvs8qun0dfjkxaq9qrsgq357wnc5r2ueh7ck6q93dj32dlqnls087fxdwk8qakdyafkq3yap9us6v52vjjsr"
+    "vywa6rt52cm9r9zqt8r2t7mlcwspyetp5h2tztugp9lfyql"
+)
 PEER = f"02{'c6047f94' * 8}"
 
 
@@ -111,9 +118,10 @@ class RealWorld:
 
     async def give(self) -> None:
         """Pay the purse so much that it can pay the node."""
-        wish = {"value_msat": str(40 * AMOUNT)}
-        made = await self._owner.call("POST", "/v1/invoices", wish)
-        wish = {
+        made = await self._owner.call(
+            "POST", "/v1/invoices", {"value_msat": str(40 * AMOUNT)}
+        )
+        wish: dict[str, object] = {
             "payment_request": made["payment_request"],
             "timeout_seconds": 30,
             "fee_limit_sat": "100",
@@ -187,6 +195,11 @@ async def held(world: World, inner: InnerInvoice) -> None:
     await until(is_held)
 
 
+async def paid_on(world: World, inner: InnerInvoice, channel: JitChannel) -> None:
+    refused = await world.wrapping.pay(inner.request, channel, cltv_limit=LIMIT)
+    assert refused is None
+
+
 async def test_an_invoice_is_decoded(world: World) -> None:
     inner = await decoded(world)
     assert inner.payee == await world.key()
@@ -199,11 +212,7 @@ async def test_an_invoice_is_decoded(world: World) -> None:
     "request_",
     [
         "lnbcrt1x",
-        # Of mainnet, from BOLT 11.
-        "lnbc1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rq"
-        "wzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdpl2pkx2ctnv5sxxmmwwd5kgetjypeh2ursdae8g6"
-        "twvus8g6rfwvs8qun0dfjkxaq9qrsgq357wnc5r2ueh7ck6q93dj32dlqnls087fxdwk8qakdyafkq3yap"
-        "9us6v52vjjsrvywa6rt52cm9r9zqt8r2t7mlcwspyetp5h2tztugp9lfyql",
+        MAINNET,
     ],
 )
 async def test_what_is_no_invoice_of_this_chain_is_refused(
@@ -243,7 +252,7 @@ async def test_a_payment_is_held_paid_on_and_settled(world: World) -> None:
     assert none.state is PaidState.NONE
     channel = await world.channel()
     for _ in range(2):  # what is paid is not paid again
-        assert await world.wrapping.pay(inner.request, channel, cltv_limit=LIMIT) is None
+        await paid_on(world, inner, channel)
     payment = await world.wrapping.payment(inner.payment_hash)
     assert (payment.state, payment.msat) == (PaidState.SUCCEEDED, AMOUNT)
     for _ in range(2):
@@ -260,7 +269,7 @@ async def test_a_payment_that_cant_be_paid_on_goes_back(world: World) -> None:
     if isinstance(world, FakeWorld):
         world.wrapping.no_routes = 1
     channel = replace(await world.channel(), scid=16_123_456 << 40)
-    assert await world.wrapping.pay(inner.request, channel, cltv_limit=LIMIT) is None
+    await paid_on(world, inner, channel)
     payment = await world.wrapping.payment(inner.payment_hash)
     assert (payment.state, payment.preimage) == (PaidState.FAILED, "")
     assert payment.why in RETRIED
@@ -285,7 +294,7 @@ async def test_a_payment_that_failed_can_be_begun_again(world: World) -> None:
     right = await world.channel()
     wrong = replace(right, scid=16_123_456 << 40)
     for channel, state in ((wrong, PaidState.FAILED), (right, PaidState.SUCCEEDED)):
-        assert await world.wrapping.pay(inner.request, channel, cltv_limit=LIMIT) is None
+        await paid_on(world, inner, channel)
         assert (await world.wrapping.payment(inner.payment_hash)).state is state
 
 

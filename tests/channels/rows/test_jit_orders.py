@@ -79,9 +79,7 @@ CHANGES: dict[JitStatus, dict[str, Change]] = {
         "resume": lambda steps, order: steps.resume(order, [PART]),
     },
     JitStatus.RESUMING: {
-        "earn": lambda steps, order: steps.earn(
-            order, [PART], {PART.circuit: FORWARD}
-        ),
+        "earn": lambda steps, order: steps.earn(order, [PART], {PART.circuit: FORWARD}),
     },
     JitStatus.UNPAID: {
         "cost": lambda steps, order: steps.book_funding(order, Sats(1_540)),

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -74,9 +75,7 @@ def step(
     )
 
 
-@pytest.mark.parametrize(
-    ("status", "state"), list(product(JitStatus, InvoiceState))
-)
+@pytest.mark.parametrize(("status", "state"), list(product(JitStatus, InvoiceState)))
 def test_only_what_certainly_is_not_paid_on_is_cancelled_or_returned(
     status: JitStatus, state: InvoiceState
 ) -> None:
@@ -214,7 +213,7 @@ def test_an_invoice_looks_like_one(request_: object) -> None:
     ],
 )
 def test_an_invoice_that_cant_be_wrapped_is_refused(
-    wrong: dict[str, object], why: str
+    wrong: dict[str, Any], why: str
 ) -> None:
     wrapped.check_inner(INNER, now=NOW, purse=PURSE)
     with pytest.raises(Malformed, match=f"bolt11: .*{why}"):

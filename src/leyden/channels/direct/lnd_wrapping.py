@@ -90,7 +90,9 @@ class LndWrapping:
         except NodeRefused as error:
             if _DUPLICATE not in error.message:
                 return _refused(error)
-            found = await self._lnd.call_or_away("GET", _invoice_path(inner.payment_hash))
+            found = await self._lnd.call_or_away(
+                "GET", _invoice_path(inner.payment_hash)
+            )
             if int(found["value_msat"]) != msat or found["state"] != "OPEN":
                 return WrapRefused("an invoice with this payment hash already exists")
             return _invoice(found)

@@ -13,17 +13,28 @@ from leyden.client import ApiError, Lnd
 from leyden.customer import channel_acceptor
 from leyden.customer.session import ApiSession
 from leyden.customer.wallet import peers
-from leyden.errors import Conflict
+from leyden.errors import Conflict, Malformed
 from leyden.schemas.nodes import NodeItem
 from leyden.schemas.wrapped import WrappingInfo
 
-METHODS: Final = (
+_METHODS: Final = (
     peers.CONNECT,
     "lnrpc.Lightning/ChannelAcceptor",
     "lnrpc.Lightning/GetInfo",
 )
 _MSAT: Final = 1_000
 _NOT_FOUND: Final = 404
+
+
+def methods(sats: int | None, *, alone: bool) -> tuple[str, ...]:
+    """Return the calls of lnd that it needs; raise Malformed for other options."""
+    if not alone:
+        raise Malformed(
+            "--just-in-time: can't be used with --on-chain, --both or --hints"
+        )
+    if not sats:
+        raise Malformed("--just-in-time: needs SATS, what the payer pays")
+    return _METHODS
 
 
 @contextmanager

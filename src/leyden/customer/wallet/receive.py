@@ -84,18 +84,14 @@ def receive(
     """
     if on_chain and (both or wait):
         raise Malformed("--on-chain: can't be used with --both or --wait")
-    if just_in_time and (on_chain or both or hints is not None):
-        raise Malformed(
-            "--just-in-time: can't be used with --on-chain, --both or --hints"
-        )
-    if just_in_time and not sats:
-        raise Malformed("--just-in-time: needs SATS, what the payer pays")
+    alone = not (on_chain or both or hints is not None)
+    more = jit.methods(sats, alone=alone) if just_in_time else ()
     found = session.node(node)
     shown: dict[str, Any] = {"node_id": found.node_id, "sats": sats}
     opened = open_for(
         session,
         found,
-        (*_METHODS, *jit.METHODS) if just_in_time else _METHODS,
+        (*_METHODS, *more),
         password_file=password_file,
         macaroon_file=macaroon_file,
     )

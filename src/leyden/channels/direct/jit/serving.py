@@ -24,12 +24,20 @@ async def serve(channels: ChannelServices, due: ClaimedTask) -> None:
     steps = Steps(channels, due)
     interceptor = Interceptor(channels, purse, rules, steps)
     watch = Watch(channels, purse, steps, interceptor)
-    wrapped = Wrapped(channels, purse, steps, interceptor, watch)
     rpc = Rpc(JitOffers(channels, purse, rules))
     async with asyncio.TaskGroup() as group:
         group.create_task(interceptor.run())
         group.create_task(watch.run())
-        group.create_task(wrapped.run())
+        if purse.wrapping is not None:
+            wrapped = Wrapped(
+                channels,
+                purse,
+                purse.wrapping,
+                steps,
+                interceptor=interceptor,
+                watch=watch,
+            )
+            group.create_task(wrapped.run())
         group.create_task(
             respond(purse.messages, rpc, due, per_minute=rules.messages_per_minute)
         )

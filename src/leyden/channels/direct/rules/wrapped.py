@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from leyden.base.rules.times import from_us, to_us
 from leyden.channels.direct.rules.jit import (
+    HELD_STATES,
     HOLD,
     HOLD_BLOCKS,
     MSAT,
@@ -44,8 +45,8 @@ SPARE: Final = HOLD + _LATE
 SHORTEST: Final = timedelta(minutes=2)  # that a wrapped invoice is worth
 # An order without an invoice is given up this long after it was to expire.
 MISSING_FOR: Final = timedelta(hours=1)
-# These are tried again for as long as a payment is held: lnd has no route over a channel
-# that is active until it is in its own graph, a second later.
+# These are tried again for as long as a payment is held: lnd has no route over a new
+# channel until that is in its own graph, a second after it is active.
 RETRIED: Final = frozenset(
     {
         "FAILURE_REASON_NO_ROUTE",
@@ -245,46 +246,48 @@ def decide(
     height: int,
 ) -> WrapStep:
     """Return what to do next for an order whose invoice is not over yet."""
-    held = invoice.state is InvoiceState.ACCEPTED
-    match order.status:
-        case JitStatus.SOLD if held:
-            # Held before, and turned back; or its inner invoice expires too soon.
-            was_held = bool(order.payment_hash)
-            is_late = now >= order.valid_until + _LATE
-            return WrapStep.CANCEL if was_held or is_late else WrapStep.HOLD
-        case JitStatus.SOLD | JitStatus.EXPIRED:
-            return _unpaid(order, invoice, now=now)
-        case JitStatus.HOLDING | JitStatus.OPENED if (
-            not held
-            or is_over(order, now=now, height=height)
-            or not outlasts(invoice, delta=delta, height=height)
+    if order.status is JitStatus.RESUMING:
+        return WrapStep.FOLLOW
+    if order.status in {JitStatus.SOLD, JitStatus.EXPIRED}:
+        return _unpaid(order, invoice, now=now)
+    if order.status in HELD_STATES:
+        if invoice.state is not InvoiceState.ACCEPTED:
+            return _GONE[order.status]
+        if is_over(order, now=now, height=height) or not outlasts(
+            invoice, delta=delta, height=height
         ):
-            return WrapStep.RETURN
-        case JitStatus.HOLDING:
-            return WrapStep.OPEN if online else WrapStep.WAIT
-        case JitStatus.OPENING if not held:
-            return WrapStep.LOOK
-        case JitStatus.OPENING if is_over(order, now=now, height=height):
-            return WrapStep.CANCEL
-        case JitStatus.OPENING:
-            return WrapStep.FIND if online else WrapStep.WAIT
-        case JitStatus.OPENED:
-            return WrapStep.PAY if online else WrapStep.WAIT
-        case JitStatus.RESUMING:
-            return WrapStep.FOLLOW
-        case JitStatus.UNPAID if held or invoice.state is InvoiceState.OPEN:
-            return WrapStep.CANCEL
-    return WrapStep.CLOSE
+            return _OVER[order.status]
+        return _NEXT[order.status] if online else WrapStep.WAIT
+    is_cancelled = order.status is JitStatus.UNPAID and invoice.state in _PENDING
+    return WrapStep.CANCEL if is_cancelled else WrapStep.CLOSE
+
+
+# What to do while a payment is held, once it was for too long, and once it is gone.
+_NEXT: Final = {
+    JitStatus.HOLDING: WrapStep.OPEN,
+    JitStatus.OPENING: WrapStep.FIND,
+    JitStatus.OPENED: WrapStep.PAY,
+}
+_OVER: Final = {
+    JitStatus.HOLDING: WrapStep.RETURN,
+    JitStatus.OPENING: WrapStep.CANCEL,
+    JitStatus.OPENED: WrapStep.RETURN,
+}
+_GONE: Final = _OVER | {JitStatus.OPENING: WrapStep.LOOK}
+_PENDING: Final = frozenset({InvoiceState.OPEN, InvoiceState.ACCEPTED})
 
 
 def _unpaid(order: JitOrder, invoice: HoldInvoice, *, now: datetime) -> WrapStep:
-    """Return what to do about an invoice that nobody has paid."""
-    match invoice.state:
-        case InvoiceState.OPEN | InvoiceState.ACCEPTED:
-            return WrapStep.CANCEL if now >= order.valid_until else WrapStep.WAIT
-        case InvoiceState.MISSING if now < order.valid_until + MISSING_FOR:
-            return WrapStep.WAIT  # it may be created in this moment
+    """Return what to do about an invoice whose payment is not held by the order."""
     is_sold = order.status is JitStatus.SOLD
+    if is_sold and invoice.state is InvoiceState.ACCEPTED:
+        # Held before, and turned back; or its inner invoice expires too soon.
+        is_late = now >= order.valid_until + _LATE
+        return WrapStep.CANCEL if order.payment_hash or is_late else WrapStep.HOLD
+    if invoice.state in _PENDING:
+        return WrapStep.CANCEL if now >= order.valid_until else WrapStep.WAIT
+    if invoice.state is InvoiceState.MISSING and now < order.valid_until + MISSING_FOR:
+        return WrapStep.WAIT  # it may be created in this moment
     return WrapStep.LAPSE if is_sold else WrapStep.CLOSE
 
 

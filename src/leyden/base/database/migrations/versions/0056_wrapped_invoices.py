@@ -21,8 +21,6 @@ def upgrade() -> None:
             ["order_id"], ["jit_order.id"], name=op.f("fk_jit_wrapped_order_id")
         ),
         sa.PrimaryKeyConstraint("order_id", name=op.f("pk_jit_wrapped")),
-        sa.UniqueConstraint(
-            "payment_hash", name=op.f("uq_jit_wrapped_payment_hash")
-        ),
+        sa.UniqueConstraint("payment_hash", name=op.f("uq_jit_wrapped_payment_hash")),
     )
     op.create_index("ix_jit_wrapped_closed", "jit_wrapped", ["closed", "address"])
