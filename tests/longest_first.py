@@ -40,6 +40,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/channels/contracts/test_messages.py",
         "tests/channels/contracts/test_payments.py",
         "tests/channels/contracts/test_seller.py",
+        "tests/channels/contracts/test_wrapping.py",
         "tests/channels/contracts/test_zero_conf.py",
     ),
     "trading platform": (
@@ -72,6 +73,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
 LONGEST = (  # `--durations=0` says what belongs here
     *TOGETHER["platform"],
     "tests/stories/test_just_in_time.py",
+    "tests/stories/test_wrapped_invoices.py",
     "tests/stories/test_readme.py",
     *TOGETHER["trading platform"],
     *TOGETHER["treasury"],

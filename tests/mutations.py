@@ -104,6 +104,36 @@ GUARDS = (
         "tests/channels/rows/test_orders.py",
     ),
     Guard(
+        "a just-in-time order moves by compare-and-set (WHERE status =)",
+        "channels/direct/rows/jit_orders.sql",
+        "\n    AND status = :was",
+        "",
+        "tests/channels/rows/test_jit_orders.py",
+    ),
+    Guard(
+        "an invoice is wrapped once (UNIQUE)",
+        "base/database/migrations/versions/0056_wrapped_invoices.py",
+        "        sa.UniqueConstraint(\n"
+        '            "payment_hash", name=op.f("uq_jit_wrapped_payment_hash")\n'
+        "        ),\n",
+        "",
+        "tests/channels/api/test_wrapped.py",
+    ),
+    Guard(
+        "a hold invoice is not cancelled while its inner payment may succeed",
+        "channels/direct/rules/wrapped.py",
+        "            return WrapStep.FOLLOW\n",
+        "            return WrapStep.CANCEL\n",
+        "tests/channels/test_wrapped.py",
+    ),
+    Guard(
+        "a payment that an lnd knows already is not paid on with this invoice",
+        "channels/direct/jit/wrapped.py",
+        "if began.state is not PaidState.NONE:",
+        "if False:",
+        "tests/channels/test_wrapped.py",
+    ),
+    Guard(
         "a move that touched no row is seen",
         "channels/rows/orders.py",
         "if touched != len(moved):",

@@ -15,6 +15,7 @@ from leyden.base.pages.origins import Origins
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings, own_names, words
 from leyden.channels.direct.api.lsps1 import Lsps1OverHttp
+from leyden.channels.direct.api.wrapped import WrappedOverHttp
 from leyden.errors import SetupError
 from leyden.manual.site import Manual, is_manual
 from leyden.nodes.api.challenges import Challenges
@@ -79,6 +80,7 @@ def make_front(
         gateways=far,
         challenges=challenges,
         sold=_sold(platform),
+        wrapped=_wrapped(platform),
         servers=origins,
     )
     manual = Manual(Table(OPERATIONS), settings, version=__version__, origins=origins)
@@ -101,6 +103,15 @@ def _sold(platform: Platform) -> Lsps1OverHttp | None:
         if channels is not None and channels.rules.lsps1
         else None
     )
+
+
+def _wrapped(platform: Platform) -> WrappedOverHttp | None:
+    """Return the application of wrapped invoices, if they are enabled."""
+    channels = platform.channels
+    if channels is None or channels.purse is None:
+        return None
+    jit = channels.rules.jit
+    return WrappedOverHttp(channels) if jit and jit.wraps_invoices else None
 
 
 def proxies(settings: Settings) -> Proxies:

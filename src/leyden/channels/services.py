@@ -59,7 +59,8 @@ class JitSettings(Struct, frozen=True, kw_only=True):
     orders_per_peer: int = 5  # unpaid ones
     most_per_hour: Sats = Sats(10_000_000)
     most_unpaid: Sats = Sats(5_000_000)  # whose payment nobody took, in a week
-    messages_per_minute: int = 60  # of a peer
+    messages_per_minute: int = 60  # of a peer, or an address
+    wraps_invoices: bool = False
 
 
 class ChannelSettings(Struct, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ from leyden.client.nodes import Nodes
 from leyden.client.subscriptions import Subscriptions
 from leyden.client.webhooks import Webhooks
 from leyden.client.wire import Server, Wire
+from leyden.client.wrapped_invoices import WrappedInvoices
 from leyden.schemas.accounts import KeyAnswer as Key
 from leyden.schemas.accounts import QuotasAnswer, QuotaUsage
 from leyden.schemas.platform import PlatformAnswer
@@ -74,6 +75,7 @@ class Client:
         self.flow = Flow(self._calls)
         self.events = Events(self._calls)
         self.subscriptions = Subscriptions(self._calls)
+        self.wrapped_invoices = WrappedInvoices(self._calls)
 
     def __enter__(self) -> Self:
         return self

@@ -47,6 +47,7 @@ from leyden.client import (
 from leyden.client.async_wire import AsyncWire
 from leyden.client.lnd import Lnd
 from leyden.client.wire import NoResponse, Received, Server
+from leyden.client.wrapped_invoices import WrappedInvoices
 from leyden.schemas.accounts import KeyAnswer as Key
 from leyden.schemas.accounts import QuotasAnswer, QuotaUsage
 from leyden.schemas.backups import (
@@ -947,6 +948,7 @@ class AsyncClient:
         self.flow = AsyncFlow(self._calls)
         self.events = AsyncEvents(self._calls)
         self.subscriptions = AsyncSubscriptions(self._calls)
+        self.wrapped_invoices = WrappedInvoices(self._calls)
 
     async def __aenter__(self) -> Self:
         return self

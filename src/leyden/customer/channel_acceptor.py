@@ -26,6 +26,7 @@ from leyden.lnd.trust import trusting
 from leyden.nodes.lnd.client import LndClient, connect
 from leyden.nodes.lnd.states import TlsAddress
 from leyden.schemas.flow import OrderAnswer
+from leyden.schemas.nodes import NodeItem
 
 _AGAIN_S = 1.0
 _READY_WITHIN_S = 30.0
@@ -37,13 +38,24 @@ def zero_conf(session: ApiSession, to: Recipient, order: OrderAnswer) -> Iterato
     """Accept the order's channel while inside, from the seller alone."""
     if to.node is None or order.seller_uri is msgspec.UNSET or not order.seller_uri:
         raise Conflict("the platform does not name the node that opens the channel")
-    node_id = to.node.node_id
-    trusted = session.profile.authority or session.client.nodes.certificate(node_id)
+    peer = order.seller_uri.partition("@")[0]
+    with zero_conf_from(session, to.node, peer, macaroon=to.macaroon):
+        yield
+
+
+@contextlib.contextmanager
+def zero_conf_from(
+    session: ApiSession, node: NodeItem, peer: str, *, macaroon: str
+) -> Iterator[None]:
+    """Accept zero-conf channels while inside, from one peer alone."""
+    trusted = session.profile.authority or session.client.nodes.certificate(
+        node.node_id
+    )
     one = _Accepting(
-        TlsAddress(*session.client.rest_address(node_id), to.node.api_endpoint),
+        TlsAddress(*session.client.rest_address(node.node_id), node.api_endpoint),
         authority=trusted,
-        peer=order.seller_uri.partition("@")[0],
-        macaroon=to.macaroon,
+        peer=peer,
+        macaroon=macaroon,
     )
     one.start()
     try:

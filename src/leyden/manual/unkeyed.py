@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beside the table: health, LSPS1 and webhooks."""
+"""What the OpenAPI document says beside the table: what needs no key, and webhooks."""
 
 from typing import Any, Final
 
@@ -8,6 +8,10 @@ TAGS: Final = (
     {
         "name": "LSPS1",
         "description": "Channels for wallets without an account, as bLIP-51 has them.",
+    },
+    {
+        "name": "Wrapped invoices",
+        "description": "Channels that the first payment pays for. Need no key.",
     },
 )
 _LSPS1: Final = (
@@ -62,6 +66,37 @@ def _lsps1(name: str, summary: str, **more: Any) -> dict[str, Any]:
     }
 
 
+def _wrapped(
+    name: str, summary: str, answers: dict[str, str], **asks: str
+) -> dict[str, Any]:
+    """Return an operation about wrapped invoices; `asks` are types of its fields."""
+    operation: dict[str, Any] = {
+        "operationId": f"wrapped_{name}",
+        "summary": summary,
+        "description": (
+            "Needs no key. 404 if the operator does not wrap invoices. The fields are "
+            "those of Voltage's Flow 2.0, which ZEUS uses."
+        ),
+        "tags": ["Wrapped invoices"],
+        "security": _NO_KEY,
+    }
+    if asks:
+        schema = {
+            "type": "object",
+            "required": [each for each in asks if each != "fee_id"],
+            "properties": {each: {"type": kind} for each, kind in asks.items()},
+        }
+        operation["requestBody"] = {"required": True, "content": _json(schema)}
+    properties = {each: {"type": kind} for each, kind in answers.items()}
+    answer = {"type": "object", "required": [*answers], "properties": properties}
+    operation["responses"] = {
+        "200": {"description": "Success.", "content": _json(answer)},
+        "4XX": _problem("A field is wrong, or the invoice can't be wrapped."),
+        "5XX": _problem("The node that opens channels is away."),
+    }
+    return operation
+
+
 def paths() -> dict[str, Any]:
     """Return the operations that need no key."""
     order_id = {
@@ -96,6 +131,35 @@ def paths() -> dict[str, Any]:
         },
         "/lsps1/v1/get_order": {
             "get": _lsps1("get_order", "Get an order", parameters=[order_id])
+        },
+        "/api/v1/info": {
+            "get": _wrapped(
+                "info",
+                "Get the node to connect to",
+                {"connection_methods": "array", "pubkey": "string"},
+            )
+        },
+        "/api/v1/fee": {
+            "post": _wrapped(
+                "fee",
+                "Get the fee of a payment",
+                {
+                    "amount_msat": "integer",
+                    "fee_amount_msat": "integer",
+                    "id": "string",
+                },
+                amount_msat="integer",
+                pubkey="string",
+            )
+        },
+        "/api/v1/proposal": {
+            "post": _wrapped(
+                "proposal",
+                "Wrap an invoice",
+                {"jit_bolt11": "string"},
+                bolt11="string",
+                fee_id="string",
+            )
         },
     }
 

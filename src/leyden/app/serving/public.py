@@ -18,7 +18,9 @@ from leyden.base.http.reading import Receive, Scope, Send, rate_limited_as
 from leyden.base.http.responses import answer
 from leyden.base.platform import Platform
 from leyden.channels.direct.api import lsps1
+from leyden.channels.direct.api import wrapped as wrapped_api
 from leyden.channels.direct.api.lsps1 import Lsps1OverHttp
+from leyden.channels.direct.api.wrapped import WrappedOverHttp
 from leyden.errors import LeydenError
 from leyden.manual.openapi import document as openapi
 from leyden.nodes.api.challenges import PREFIX, Challenges
@@ -51,12 +53,14 @@ class Public:
         gateways: Gateways | None = None,
         challenges: Challenges | None = None,
         sold: Lsps1OverHttp | None = None,
+        wrapped: WrappedOverHttp | None = None,
         servers: Iterable[str] = (),
     ) -> None:
         self._platform = platform
         self._challenges = challenges
         self._gateways = gateways
         self._lsps1 = sold
+        self._wrapped = wrapped
         self._api = api
         self._version = version
         self._servers = tuple(servers)
@@ -85,6 +89,9 @@ class Public:
             return
         if self._lsps1 is not None and scope["path"].startswith(lsps1.PREFIX):
             await self._lsps1(scope, receive, send)
+            return
+        if self._wrapped is not None and scope["path"].startswith(wrapped_api.PREFIX):
+            await self._wrapped(scope, receive, send)
             return
         page = self._pages.get(scope["path"])
         if page is None or scope["method"] not in {"GET", "HEAD"}:

@@ -14,6 +14,7 @@ from leyden.channels.direct.rows.jit_orders import JitOrders
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Orders
 from leyden.channels.direct.rows.reserved_coins import ReservedCoins
 from leyden.channels.direct.rows.seller import SellerRow
+from leyden.channels.direct.rows.wrapped_invoices import WrappedInvoices
 from leyden.channels.money.rows.corporate import CorporateAccounts
 from leyden.channels.money.rows.coupons import Coupons
 from leyden.channels.rows.leases import Leases
@@ -147,3 +148,4 @@ class Stores:
     tasks = _store(Tasks)
     treasury = _store(TreasuryRow)
     treasury_checks = _store(TreasuryChecks)
+    wrapped_invoices = _store(WrappedInvoices)

@@ -392,6 +392,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Maximum total size of just-in-time channels per hour, in sat."""
     jit_most_unpaid: Count = 5_000_000
     """Size of just-in-time channels opened for nothing in a week to stop at, in sat."""
+    jit_wrapped_invoices: bool = False
+    """Also sell just-in-time channels with wrapped invoices, over HTTP."""
     rate_bps: Count = 50
     """Premium of a usual lease, in hundredths of a percent."""
     service_fee_base: Count = 1000

@@ -21,6 +21,11 @@ from leyden.channels.direct.rules.openings import (
     OpeningRefused,
     SellerWallet,
 )
+from leyden.channels.direct.rules.wrapped import (
+    HoldInvoice,
+    InnerInvoice,
+    InnerPayment,
+)
 from leyden.channels.rules.payments import Outpoint
 from leyden.values import Struct
 
@@ -150,9 +155,74 @@ class Forwarding(Protocol):
         ...
 
 
+class WrapRefused(Struct, frozen=True):
+    """The purse's lnd refused a call, and did nothing."""
+
+    why: str
+
+
+class Wrapping(Protocol):
+    """The purse's invoices, and its payments of other nodes' invoices.
+
+    There are three answers, as everywhere about money: SellerAway is "not known".
+    """
+
+    async def decode(self, request: str) -> InnerInvoice | WrapRefused:
+        """Decode an invoice of our network."""
+        ...
+
+    async def hold(
+        self, inner: InnerInvoice, *, msat: int, lives_s: int, delta: int
+    ) -> HoldInvoice | WrapRefused:
+        """Create a hold invoice with the same payment hash, or return the first one."""
+        ...
+
+    async def pending(self) -> dict[str, HoldInvoice]:
+        """Return invoices that are neither settled nor cancelled, by payment hash.
+
+        It may leave some out: call `find` for those.
+        """
+        ...
+
+    async def find(self, payment_hash: str) -> HoldInvoice:
+        """Return a hold invoice's state."""
+        ...
+
+    async def settle(self, preimage: str) -> bool:
+        """Settle a held payment; return False if it is no longer held."""
+        ...
+
+    async def cancel(self, payment_hash: str) -> bool:
+        """Cancel an invoice; return False if it is settled."""
+        ...
+
+    async def pay(
+        self, request: str, channel: JitChannel, *, cltv_limit: int
+    ) -> WrapRefused | None:
+        """Pay an invoice over this channel, for no fee; return once it is decided.
+
+        None says nothing of how it ended: that is in `payment`. A second call while
+        the first goes on changes nothing.
+        """
+        ...
+
+    async def payment(self, payment_hash: str) -> InnerPayment:
+        """Return what became of the payment of an invoice."""
+        ...
+
+    async def receivable_msat(self, peer: str) -> int:
+        """Return what a node can be sent over its largest active channel with us."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
 class Purse(Struct, frozen=True, kw_only=True):
     """The lnd of just-in-time channels: never the treasury's, nor the seller's."""
 
     seller: Seller
     messages: Messages
     forwarding: Forwarding
+    wrapping: Wrapping | None = None  # None: no invoices are wrapped

@@ -61,6 +61,20 @@ PURSE_PERMISSIONS = (
     "uri:/walletrpc.WalletKit/EstimateFee",
 )
 
+# Wrapped invoices need these as well. SendPaymentV2 spends what is in the purse's
+# channels: any invoice can be paid with it.
+WRAPPED_PERMISSIONS = (
+    "uri:/invoicesrpc.Invoices/AddHoldInvoice",
+    "uri:/invoicesrpc.Invoices/SettleInvoice",
+    "uri:/invoicesrpc.Invoices/CancelInvoice",
+    "uri:/routerrpc.Router/SendPaymentV2",
+    # These only read.
+    "uri:/routerrpc.Router/TrackPaymentV2",
+    "uri:/lnrpc.Lightning/DecodePayReq",
+    "uri:/lnrpc.Lightning/ListInvoices",
+    "uri:/lnrpc.Lightning/LookupInvoice",
+)
+
 _RETRY_AFTER_S = 5
 # Refusals that are not about the channel: lnd is starting, or has lost its chain.
 _NOT_YET: Final = (

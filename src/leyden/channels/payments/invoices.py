@@ -11,7 +11,7 @@ MEMO: Final = "Channel order "  # by which ours are known among others
 CANCELLED: Final = "CANCELED"  # or expired
 UNDECIDED: Final = {InvoiceState.OPEN, InvoiceState.ACCEPTED}
 
-_STATES: Final = {
+STATES: Final = {
     "OPEN": InvoiceState.OPEN,
     "ACCEPTED": InvoiceState.ACCEPTED,
     "SETTLED": InvoiceState.SETTLED,
@@ -42,7 +42,7 @@ def read(payment_hash: str, invoice: dict[str, Any]) -> Invoice:
     )
     return Invoice(
         payment_hash=payment_hash,
-        state=_STATES[invoice["state"]],
+        state=STATES[invoice["state"]],
         sats=Sats(msat // 1_000),
         expires=min(
             (

@@ -17,6 +17,7 @@ from leyden.channels.direct.dialing import Dialing
 from leyden.channels.direct.direct_source import DirectSource
 from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.lnd_forwarding import LndForwarding
+from leyden.channels.direct.lnd_wrapping import LndWrapping
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules.fundings import FundingRules
 from leyden.channels.payments.lnd import LndPayments
@@ -217,6 +218,7 @@ def purse_of(settings: Settings) -> Purse | None:
         seller=LndSeller(access),
         messages=LndMessages(access),
         forwarding=LndForwarding(access),
+        wrapping=LndWrapping(access),
     )
 
 
@@ -237,6 +239,7 @@ def jit_of(settings: Settings) -> JitSettings | None:
         orders_per_peer=settings.jit_orders_per_peer,
         most_per_hour=Sats(settings.jit_most_per_hour),
         most_unpaid=Sats(settings.jit_most_unpaid),
+        wraps_invoices=settings.jit_wrapped_invoices,
     )
 
 
@@ -293,5 +296,7 @@ async def receiving_payments(
         if (purse := channels.purse) is not None:
             for each in (purse.seller, purse.messages, purse.forwarding):
                 await each.close()
+            if purse.wrapping is not None:
+                await purse.wrapping.close()
         if channels.account is not None:
             await channels.account.close()

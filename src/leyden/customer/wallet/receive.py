@@ -1,6 +1,7 @@
 """`leyden wallet receive`: an invoice or an address, to be paid."""
 
 import base64
+import contextlib
 import sys
 import time
 from typing import Any, Final
@@ -13,6 +14,7 @@ from leyden.base.cli.output import print_fields, print_json
 from leyden.client import Lnd
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
+from leyden.customer.wallet import just_in_time as jit
 from leyden.customer.wallet.reaching import OwnerKeys, money_options, open_for
 from leyden.errors import Malformed
 
@@ -46,6 +48,11 @@ _OVER: Final = frozenset({"SETTLED", "CANCELED"})
 )
 @click.option("--on-chain", is_flag=True, help="Only an on-chain address (taproot).")
 @click.option("--both", is_flag=True, help="Invoice and address, as a BIP 21 URI.")
+@click.option(
+    "--just-in-time",
+    is_flag=True,
+    help="Buy a channel with this payment. Waits until it is paid.",
+)
 @click.option("--wait", is_flag=True, help="Wait until the invoice is paid.")
 @money_options
 def receive(
@@ -58,6 +65,7 @@ def receive(
     hints: bool | None,
     on_chain: bool,
     both: bool,
+    just_in_time: bool,
     wait: bool,
     keys: OwnerKeys,
     as_json: bool,
@@ -69,14 +77,22 @@ def receive(
     \b
     leyden wallet receive pier 5000 --memo "two coffees" --wait
     leyden wallet receive pier 5000 --both
+    leyden wallet receive pier 100000 --just-in-time
     leyden wallet receive pier --on-chain
     """
     if on_chain and (both or wait):
         raise Malformed("--on-chain: can't be used with --both or --wait")
+    alone = not (on_chain or both or hints is not None)
+    more = jit.methods(sats, alone=alone) if just_in_time else ()
     found = session.node(node)
     shown: dict[str, Any] = {"node_id": found.node_id, "sats": sats}
-    with open_for(session, found, keys, _METHODS) as lnd:
-        if not on_chain:
+    opened = open_for(session, found, keys, (*_METHODS, *more))
+    with opened as lnd, contextlib.ExitStack() as stack:
+        if just_in_time and sats:
+            bought = jit.bought(session, found, lnd, sats, memo=memo, expiry=expiry)
+            shown |= stack.enter_context(bought)
+            expiry, wait = shown["expires_in_s"], True
+        elif not on_chain:
             shown |= _invoice(lnd, sats, memo=memo, expiry=expiry, hints=hints)
         if on_chain or both:
             answer = lnd.get("/v1/newaddress?type=TAPROOT_PUBKEY")
@@ -85,6 +101,9 @@ def receive(
             code = shown.get("uri") or f"lightning:{shown['invoice']}".upper()
             segno.make(code, error="l").terminal(sys.stderr, compact=True)
             print_fields(shown)
+            sys.stdout.flush()  # whoever reads a pipe waits for the invoice
+        elif just_in_time:
+            click.echo(shown["invoice"], err=True)
         if wait:
             shown |= _until_paid(lnd, shown["payment_hash"], expiry)
     if as_json:

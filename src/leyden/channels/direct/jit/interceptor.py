@@ -210,17 +210,27 @@ class Interceptor:
             case Step.HOLD:
                 await self._steps.hold(order, payment)
             case Step.OPEN:
-                async with self._turn:  # so that no coin is chosen twice
-                    if await self._orders.under_way_to(order.peer):
-                        return False  # it may never pay for that channel
-                    await self._reserve(order, payment, connection)
+                return await self.reserve(order, payment, connection)
             case Step.FIND:
-                return await self._open(order, connection)
+                return await self.open(order, connection)
             case Step.FORWARD:
                 return await self._forward(order, circuits, connection)
         return True
 
-    # Before the channel.
+    # Before the channel. Wrapped invoices take the same steps, without a connection.
+
+    async def reserve(
+        self,
+        order: JitOrder,
+        payment: Payment,
+        connection: Interception | None = None,
+    ) -> bool:
+        """Reserve coins, or refuse; return False while the node's other one opens."""
+        async with self._turn:  # so that no coin is chosen twice
+            if await self._orders.under_way_to(order.peer):
+                return False  # it may never pay for that channel
+            await self._reserve(order, payment, connection)
+        return True
 
     async def _reserve(
         self, order: JitOrder, payment: Payment, connection: Interception | None
@@ -261,7 +271,9 @@ class Interceptor:
             return "the node has a channel whose payment it did not take"
         return ""
 
-    async def _open(self, order: JitOrder, connection: Interception | None) -> bool:
+    async def open(
+        self, order: JitOrder, connection: Interception | None = None
+    ) -> bool:
         """Open the channel from the order's coins, or find the one that is opened.
 
         If an answer was lost, the same is asked again: at most one transaction that

@@ -114,7 +114,7 @@ class JitOffers:
         ):
             raise lsps1.rejected("channels are sold out for now; try again later")
         async with transaction() as tx:
-            await self._check_limits(tx, peer, now)
+            await self.check_limits(tx, peer, now)
             while True:
                 order = JitOrder(
                     id=jit.scid_from(secrets.randbelow(_RANDOM)),
@@ -132,7 +132,8 @@ class JitOffers:
                 if await tx.jit_orders.add(order):
                     return order
 
-    async def _check_limits(self, tx: Stores, peer: str, now: datetime) -> None:
+    async def check_limits(self, tx: Stores, peer: str, now: datetime) -> None:
+        """Raise a fault if a node, or all together, have too many unpaid orders."""
         orders = tx.jit_orders
         if await orders.sold_to(peer) >= self._rules.orders_per_peer:
             raise lsps1.rejected(

@@ -10,6 +10,7 @@ from leyden.channels.direct.jit.interceptor import Interceptor
 from leyden.channels.direct.jit.offers import JitOffers
 from leyden.channels.direct.jit.steps import Steps
 from leyden.channels.direct.jit.watch import Watch
+from leyden.channels.direct.jit.wrapped import Wrapped
 from leyden.channels.direct.lsps1.listening import respond
 from leyden.channels.direct.lsps1.rpc import Rpc
 from leyden.channels.services import ChannelServices
@@ -22,10 +23,21 @@ async def serve(channels: ChannelServices, due: ClaimedTask) -> None:
         return
     steps = Steps(channels, due)
     interceptor = Interceptor(channels, purse, rules, steps)
+    watch = Watch(channels, purse, steps, interceptor)
     rpc = Rpc(JitOffers(channels, purse, rules))
     async with asyncio.TaskGroup() as group:
         group.create_task(interceptor.run())
-        group.create_task(Watch(channels, purse, steps, interceptor).run())
+        group.create_task(watch.run())
+        if purse.wrapping is not None:
+            wrapped = Wrapped(
+                channels,
+                purse,
+                purse.wrapping,
+                steps,
+                interceptor=interceptor,
+                watch=watch,
+            )
+            group.create_task(wrapped.run())
         group.create_task(
             respond(purse.messages, rpc, due, per_minute=rules.messages_per_minute)
         )

@@ -24,6 +24,8 @@ OFF: Final = (
     "jit_host: not set, so no just-in-time channels are sold; see "
     "docs/operators/just-in-time.md"
 )
+# The payment hash of no payment: it only tells whether we may ask.
+NOTHING: Final = "00" * 32
 
 
 class JitTotals(Struct, frozen=True, kw_only=True):
@@ -103,6 +105,9 @@ async def read(channels: ChannelServices, purse: Purse, rules: JitSettings) -> J
     try:  # to nobody: lnd checks the permission first
         await purse.messages.send(wallet.pubkey, b"{}")
         await purse.forwarding.channels()
+        if rules.wraps_invoices and purse.wrapping is not None:
+            await purse.wrapping.pending()
+            await purse.wrapping.payment(NOTHING)
     except SellerAway as error:
         missing.append(f"{error}; see docs/operators/just-in-time.md")
     return JitState(

@@ -130,10 +130,16 @@ class Steps:
             await self._post(tx, fee_key(order.id), jit.whole_sats(total), cost=False)
         _log(order, JitEvent.CLAIMED)
 
+    async def close_wrapped(self, order: JitOrder) -> None:
+        """Store that the order's hold invoice is settled or cancelled."""
+        async with self._due.transaction() as tx:
+            await tx.wrapped_invoices.close(order.id)
+
     async def prune(self, *, before: datetime, limit: int) -> None:
         """Delete orders that expired before then."""
         async with self._due.transaction() as tx:
             await tx.jit_orders.prune(before=before, limit=limit)
+            await tx.wrapped_invoices.prune(before=before, limit=limit)
 
     async def lapse(self, orders: Sequence[JitOrder]) -> None:
         """Store that nobody paid these in time."""

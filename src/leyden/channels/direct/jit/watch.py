@@ -85,7 +85,7 @@ class Watch:
         moved = await self._settle(found, now)
         for order in found:
             if order.id not in moved and not self._interceptor.holds(order):
-                await self._end_unheld(order, now)
+                await self.end_unheld(order, now)
         await self._count(now)
         return any(each.status is not JitStatus.UNPAID for each in found)
 
@@ -145,7 +145,7 @@ class Watch:
                 moved.add(order.id)
         return moved
 
-    async def _end_unheld(self, order: JitOrder, now: datetime) -> None:
+    async def end_unheld(self, order: JitOrder, now: datetime) -> None:
         """Find what an order without a held payment has; give up on what it lacks."""
         is_over = self._since(order.held_at, now) > jit.HOLD
         if order.status in {JitStatus.HOLDING, JitStatus.OPENED} and is_over:

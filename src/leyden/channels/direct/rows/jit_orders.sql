@@ -45,14 +45,17 @@ ORDER BY id
 LIMIT :limit;
 
 -- name: unresolved
--- Whose channel's cost, or whose payment's end, is not known.
+-- Whose channel's cost, or whose payment's end, is not known; no wrapped invoices.
 SELECT *
 FROM jit_order
-WHERE status IN ('holding', 'opening', 'opened', 'resuming')
-    OR (
-        status IN ('unpaid', 'earned')
-        AND (funding_fee IS NULL OR (status = 'unpaid' AND resumed_at > :since))
+WHERE (
+        status IN ('holding', 'opening', 'opened', 'resuming')
+        OR (
+            status IN ('unpaid', 'earned')
+            AND (funding_fee IS NULL OR (status = 'unpaid' AND resumed_at > :since))
+        )
     )
+    AND id NOT IN (SELECT order_id FROM jit_wrapped)
 ORDER BY id;
 
 -- name: lapsed
@@ -60,6 +63,7 @@ SELECT *
 FROM jit_order
 WHERE status = 'sold'
     AND valid_until <= :now
+    AND id NOT IN (SELECT order_id FROM jit_wrapped)
 ORDER BY id
 LIMIT :limit;
 
@@ -70,6 +74,7 @@ WHERE id IN (
         FROM jit_order
         WHERE status = 'expired'
             AND valid_until <= :before
+            AND id NOT IN (SELECT order_id FROM jit_wrapped)
         LIMIT :limit
     )
 RETURNING id;

@@ -10,6 +10,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    UniqueConstraint,
 )
 
 from leyden.base.database.tables import metadata, one_of
@@ -128,4 +129,19 @@ jit_parts = Table(
     Column("take_msat", BigInteger, nullable=False),
     Column("earned_msat", BigInteger),  # by lnd's history; NULL: not claimed
     PrimaryKeyConstraint("order_id", "chan_id", "htlc_id"),
+)
+
+# The invoices of orders that are paid by a wrapped invoice.
+jit_wrapped = Table(
+    "jit_wrapped",
+    metadata,
+    Column("order_id", ForeignKey("jit_order.id"), primary_key=True),
+    Column("payment_hash", Text, nullable=False),  # of both invoices
+    Column("inner_request", Text, nullable=False),  # the node's own
+    Column("wrapped_request", Text, nullable=False),  # the purse's; "": not created yet
+    Column("delta", Integer, nullable=False),
+    Column("address", Text, nullable=False),  # of the HTTP client
+    Column("closed", Integer, nullable=False),
+    UniqueConstraint("payment_hash"),
+    Index("ix_jit_wrapped_closed", "closed", "address"),
 )

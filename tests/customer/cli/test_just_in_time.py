@@ -1,0 +1,52 @@
+"""`leyden wallet receive --just-in-time`: what it refuses before it asks anybody."""
+
+import pytest
+
+from tests.client.served_platform import ServedPlatform
+from tests.customer.cli.paying_node import PayingNode
+from tests.customer.cli.test_money import Wallet, lnd, name, wallet  # noqa: F401  fixtures
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "--just-in-time: needs SATS"),
+        (("5000", "--on-chain"), "can't be used with --on-chain"),
+        (("5000", "--both"), "can't be used with --on-chain"),
+        (("5000", "--no-hints"), "can't be used with --on-chain"),
+    ],
+)
+def test_options_that_mean_something_else_are_refused(
+    wallet: Wallet,  # noqa: F811
+    lnd: PayingNode,  # noqa: F811
+    words: tuple[str, ...],
+    says: str,
+) -> None:
+    refused = wallet("receive", *words, "--just-in-time")
+    assert refused.exit_code == 2
+    assert says in refused.stderr
+    assert not lnd.asked
+
+
+def test_a_node_that_takes_no_such_channel_is_told_how_to(
+    wallet: Wallet,  # noqa: F811
+    lnd: PayingNode,  # noqa: F811
+) -> None:
+    refused = wallet("receive", "100000", "--just-in-time")
+    assert refused.exit_code != 0
+    assert f"leyden nodes settings '{wallet.name}' --zeroconf" in refused.stderr
+    assert not lnd.done("/v1/invoices")
+
+
+def test_a_platform_that_sells_none_says_so(
+    wallet: Wallet,  # noqa: F811
+    lnd: PayingNode,  # noqa: F811
+    platform: ServedPlatform,
+) -> None:
+    with platform.client() as client:
+        node = client.nodes.find(wallet.name)
+        client.nodes.change_settings(node.node_id, zeroconf=True, optionscidalias=True)
+    refused = wallet("receive", "100000", "--just-in-time")
+    assert refused.exit_code != 0
+    assert "this platform sells no just-in-time channels" in refused.stderr
+    assert not lnd.done("/v1/invoices")
