@@ -79,6 +79,38 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", "/flow/redeem", money_flow.redeem, _FLOW, repeatable=True),
     Operation("GET", "/flow/orders", flow.list_, _FLOW),
     Operation("GET", "/flow/orders/{order_id}", flow.get, _FLOW),
+    Operation(
+        "POST",
+        "/flow/orders/{order_id}/extend/quote",
+        flow.quote_extension,
+        _FLOW,
+        _NOT_NOW,
+    ),
+    Operation(
+        "POST",
+        "/flow/orders/{order_id}/extend",
+        flow.extend,
+        _FLOW,
+        (OverLimit, Conflict),
+        repeatable=True,
+    ),
+    Operation(
+        "GET", "/flow/orders/{order_id}/extensions", flow.list_extensions, _FLOW
+    ),
+    Operation(
+        "POST",
+        "/flow/orders/{order_id}/auto-extend",
+        flow.set_auto_extend,
+        _FLOW,
+        _NOT_NOW,
+    ),
+    Operation(
+        "DELETE",
+        "/flow/orders/{order_id}/auto-extend",
+        flow.unset_auto_extend,
+        _FLOW,
+        _NOT_NOW,
+    ),
     Operation("GET", "/flow/balance", money_flow.balance, _FLOW),
     Operation("GET", "/flow/ledger", money_flow.ledger, _FLOW),
     Operation("GET", "/events", events.list_, None, (Expired,)),

@@ -17,6 +17,8 @@ I12 at most one lnd process runs for a node
 I13 an acknowledged commit is on disk
 I14 a just-in-time order has booked what its forwards earned and its channel cost, and
     has a channel, coins of its own and forwarded parts as its status requires
+I15 an extension of a lease has booked its price, and the lease is as much longer as
+    its extensions say
 """
 
 from leyden.values import Struct

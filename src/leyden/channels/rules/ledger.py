@@ -56,9 +56,11 @@ OPERATORS = (
 # Who books entries that no operator asked for.
 PLATFORM = "leyden"
 
-# Prefixes of keys: of a returned fee, and of an entry that reverses another one.
+# Prefixes of keys: of a returned fee, of an entry that reverses another one, and of
+# the price of an extended lease.
 UNUSED_FEE = "unused:"
 UNDONE = "undone:"
+EXTENSION = "extension:"
 
 _MAY_GO_BELOW_ZERO = (
     RECEIVED,
