@@ -239,6 +239,57 @@ GUARDS = (
         "tests/channels/api/flow/test_create.py",
     ),
     Guard(
+        "a lease is extended once for one key",
+        "channels/direct/extensions.py",
+        "        if (made := await tx.extensions.find(extension_id)) is not None:\n"
+        "            return _of(made, order)\n"
+        "        if await _paid_by",
+        "        if await _paid_by",
+        "tests/channels/test_extensions.py",
+    ),
+    Guard(
+        "credit that was spent meanwhile extends nothing",
+        "channels/direct/extensions.py",
+        "        if await _paid_by(tx, offered) != offered.paid_by:\n",
+        "        if False:\n",
+        "tests/channels/test_extensions.py",
+    ),
+    Guard(
+        "a lease that changed meanwhile is not extended",
+        "channels/rows/leases.sql",
+        "    AND extended = :was_extended\n",
+        "",
+        "tests/channels/test_extensions.py",
+    ),
+    Guard(
+        "a channel that closes is not extended",
+        "channels/direct/extensions.py",
+        "    if lease.point in now.closed:\n",
+        "    if False:\n",
+        "tests/channels/test_extensions.py",
+    ),
+    Guard(
+        "a lease is not extended above its owner's limit",
+        "channels/direct/extensions.py",
+        "        if offered.total_fee > lease.auto_most:\n",
+        "        if False:\n",
+        "tests/channels/test_extensions.py",
+    ),
+    Guard(
+        "an extension is looked at again before its payment is settled",
+        "channels/direct/extensions.py",
+        "            why = await _why_not(channels, extension)\n",
+        '            why = ""\n',
+        "tests/channels/test_extensions.py",
+    ),
+    Guard(
+        "a settled payment for a closed channel extends nothing",
+        "channels/direct/extensions.py",
+        "    if not paid:\n",
+        "    if False:\n",
+        "tests/channels/test_extensions.py",
+    ),
+    Guard(
         "an order is shown to its own organization",
         "channels/orders.py",
         "if order.organization_id != organization_id:",
