@@ -388,8 +388,8 @@ def test_a_lease_is_extended_after_a_question(
     extend = ("channels", "extend", order_id)
     price = printed_json(typed(*extend, "--quote", "--json"))
     assert (price["total_fee"], price["lease_ends_block"]) == (6_999, before + 2_016)
-    claim_folder = typed(*extend, given="n\n")
-    assert "by 2 weeks (2,016 blocks) for 6,999 sat" in claim_folder.stderr
+    asked = typed(*extend, given="n\n")
+    assert "by 2 weeks (2,016 blocks) for 6,999 sat" in asked.stderr
     cheap = typed(*extend, "--yes", "--max-fee", "6998")
     assert (cheap.exit_code, "max_fee: the price is 6,999" in cheap.stderr) == (5, True)
     dear = typed(*extend, "--lease", "52416", "--yes", "--qr")
