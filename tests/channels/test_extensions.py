@@ -482,6 +482,33 @@ async def test_a_channel_that_never_comes_returns_its_extension_too(
     assert await direct.credit() == order.total_fee - left + PRICE
 
 
+async def test_a_charge_that_was_paid_since_is_credit_if_the_channel_never_comes(
+    direct: OrdersHarness, order: Order
+) -> None:
+    await credit.open_account(
+        direct.database, HARBOUR, most_owed=9_000, actor="operator:a", now=direct.now
+    )
+    await extend(direct, order)
+    assert await direct.balance_of(ledger.owed(HARBOUR)) == -PRICE
+    await corrections.correct(
+        direct.database,
+        HARBOUR,
+        corrections.Correction.SETTLED,
+        sats=PRICE - 100,
+        reason="by bank",
+        actor="operator:alice",
+        key="by bank",
+        now=direct.now,
+    )
+    direct.seller.take_coin(order.channel_point)
+    direct.seller.height += 5
+    await seller_watch.check(direct.channels)
+    assert await direct.status(order) is OrderStatus.FAILED
+    assert await direct.balance_of(ledger.owed(HARBOUR)) == 0
+    left = 240 * 50 - 154 * 10
+    assert await direct.credit() == order.total_fee - left + PRICE - 100
+
+
 # Told of their end, and extended by themselves.
 
 
