@@ -202,7 +202,11 @@ async def test_a_corporate_account_pays_what_credit_does_not(
 ) -> None:
     await direct.give_credit(1_000)
     await credit.open_account(
-        direct.database, HARBOUR, most_owed=6_000, actor="operator:alice", now=direct.now
+        direct.database,
+        HARBOUR,
+        most_owed=6_000,
+        actor="operator:alice",
+        now=direct.now,
     )
     made = await extend(direct, order)
     assert (made.credit_used, made.charged) == (1_000, PRICE - 1_000)
@@ -324,9 +328,12 @@ async def test_without_credit_an_invoice_extends_a_lease(
     assert await ends(direct, order) == before + BLOCKS
     assert invoice_of(direct, made) is InvoiceState.SETTLED
     assert await direct.credit() == PRICE - 1 + 21
-    assert await treasury_balance.unknown_payments(
-        replace(direct.channels, treasury=direct.payments)
-    ) == []
+    assert (
+        await treasury_balance.unknown_payments(
+            replace(direct.channels, treasury=direct.payments)
+        )
+        == []
+    )
 
 
 async def test_a_payment_that_nobody_heard_of_is_found(
@@ -408,8 +415,8 @@ async def test_an_answer_that_was_lost_books_nothing_twice(
     await direct.settle_down()
     pay(direct, made)
     direct.payments.answers_lost = lost
-    await direct.settle_down()
-    await direct.pass_time(minutes=3)
+    for _ in range(3):
+        await direct.pass_time(minutes=1)
     await direct.hear_again()
     await direct.settle_down()
     assert await ends(direct, order) == before + BLOCKS
@@ -605,7 +612,11 @@ async def test_an_account_at_its_limit_extends_nothing(
 ) -> None:
     await automatic(direct, order)
     await credit.open_account(
-        direct.database, HARBOUR, most_owed=PRICE - 1, actor="operator:a", now=direct.now
+        direct.database,
+        HARBOUR,
+        most_owed=PRICE - 1,
+        actor="operator:a",
+        now=direct.now,
     )
     direct.seller.height = await ends(direct, order) - 100
     await kinds(direct)

@@ -125,7 +125,10 @@ async def test_every_length_up_to_the_most_is_sold(
     for blocks in (1, shown[MOST]):
         made = await create(direct, channel_extension_expiry_blocks=blocks)
         assert made["new_channel_expiry_block"] == shown["expiration_block"] + blocks
-    params = {**await wanted(direct), "channel_extension_expiry_blocks": shown[MOST] + 1}
+    params = {
+        **await wanted(direct),
+        "channel_extension_expiry_blocks": shown[MOST] + 1,
+    }
     error = (await call(direct, "lsps7.create_order", **params))["error"]
     assert (error["code"], error["data"]["property"]) == (100, MOST)
 
@@ -152,9 +155,9 @@ async def test_others_see_and_extend_nothing(
     error = (await call(direct, "lsps7.create_order", peer=OTHER, **params))["error"]
     assert (error["code"], error["data"]["property"]) == (100, "short_channel_id")
     for order_id in (made["order_id"], "x" * 65, "", "\0"):
-        error = (
-            await call(direct, "lsps7.get_order", peer=OTHER, order_id=order_id)
-        )["error"]
+        error = (await call(direct, "lsps7.get_order", peer=OTHER, order_id=order_id))[
+            "error"
+        ]
         assert error["code"] == 101
 
 

@@ -26,7 +26,6 @@ from leyden.client import (
 from tests.client.served_platform import ServedPlatform
 from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE
 
-
 PEER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
 

@@ -94,9 +94,7 @@ OPERATIONS: tuple[Operation, ...] = (
         (OverLimit, Conflict),
         repeatable=True,
     ),
-    Operation(
-        "GET", "/flow/orders/{order_id}/extensions", flow.list_extensions, _FLOW
-    ),
+    Operation("GET", "/flow/orders/{order_id}/extensions", flow.list_extensions, _FLOW),
     Operation(
         "POST",
         "/flow/orders/{order_id}/auto-extend",

@@ -164,8 +164,7 @@ def tell_extension(
             print("next: pay the invoice; the lease is extended once it is paid")
         if extension.lightning_invoice.startswith(_PRIVATE):
             print(
-                "on this private chain: leyden dev pay "
-                f"{extension.lightning_invoice}"
+                f"on this private chain: leyden dev pay {extension.lightning_invoice}"
             )
 
 

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from leyden.base.rules.units import MAX_SATS
 from leyden.schemas.kinds import (
     Created,
     CreatedAfter,
@@ -56,6 +55,7 @@ class OrderReference(msgspec.Struct, forbid_unknown_fields=True):
     order_id: Annotated[OrderId, Meta(max_length=100)]
 
 
+_ALL_SATS = 2_100_000_000_000_000  # that will ever exist
 ExtensionLease = Annotated[
     int,
     Meta(
@@ -64,9 +64,7 @@ ExtensionLease = Annotated[
         description="How many blocks to add: a lease duration that is sold.",
     ),
 ]
-Premium = Annotated[
-    int, Meta(description="The premium for these blocks, in satoshis.")
-]
+Premium = Annotated[int, Meta(description="The premium for these blocks, in satoshis.")]
 ExtensionFee = Annotated[
     int, Meta(description="The price: premium and service fee, in satoshis.")
 ]
@@ -95,7 +93,7 @@ class WantedExtension(msgspec.Struct, forbid_unknown_fields=True):
 
     lease_duration_blocks: ExtensionLease = 2_016
     max_fee: Annotated[
-        Annotated[int, Meta(ge=0, le=MAX_SATS)] | UnsetType,
+        Annotated[int, Meta(ge=0, le=_ALL_SATS)] | UnsetType,
         Meta(description="Refuse if the price is more than this, in satoshis."),
     ] = UNSET
 
@@ -107,7 +105,7 @@ class WantedAutoExtend(msgspec.Struct, forbid_unknown_fields=True):
         int,
         Meta(
             ge=1,
-            le=MAX_SATS,
+            le=_ALL_SATS,
             description="The most that each extension may cost, in satoshis.",
         ),
     ]

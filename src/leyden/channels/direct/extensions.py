@@ -37,7 +37,7 @@ from leyden.channels.direct.rules.openings import ClosedChannel, SellerWallet
 from leyden.channels.holding import entry
 from leyden.channels.orders import PaymentSplit, split_payment
 from leyden.channels.rows.leases import RunningLease
-from leyden.channels.rules import ledger, leases, pricing
+from leyden.channels.rules import leases, ledger, pricing
 from leyden.channels.rules.ledger import Reason
 from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import Invoice, InvoiceState
@@ -346,9 +346,7 @@ async def _extend_at_once(
             raise Stale("the lease changed in the meantime")
         if not await tx.extensions.add(extension):
             raise Stale("this extension was stored in the meantime")
-        await _book(
-            tx, work, order, extension, offered.lease, height=offered.height
-        )
+        await _book(tx, work, order, extension, offered.lease, height=offered.height)
     return extension
 
 
@@ -428,9 +426,7 @@ async def set_automatic(
     return order
 
 
-async def price_of_automatic(
-    channels: ChannelServices, lease: RunningLease
-) -> Sats:
+async def price_of_automatic(channels: ChannelServices, lease: RunningLease) -> Sats:
     """Return what extending a lease by itself costs now."""
     order = await channels.database.reader.orders.get(lease.order_id)
     parts = pricing.extension_price(
@@ -659,9 +655,7 @@ async def _finish(
                 f"extension {extension.id}: the channel of order {order.id} was closed "
                 f"while its buyer paid {paid:,} sat for a longer lease"
             )
-            work.report(
-                Finding(kind=AlarmKind.ORDER_OWED, subject=order.id, what=what)
-            )
+            work.report(Finding(kind=AlarmKind.ORDER_OWED, subject=order.id, what=what))
     else:
         after = replace(
             extension,

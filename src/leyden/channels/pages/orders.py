@@ -157,9 +157,7 @@ async def show(visit: Visit) -> Response:
     )
 
 
-def _extension_prices(
-    channels: ChannelServices, order: Order
-) -> list[_ExtensionPrice]:
+def _extension_prices(channels: ChannelServices, order: Order) -> list[_ExtensionPrice]:
     """Return what extending the order's lease costs; nothing if it has none."""
     if order.kind is ChannelKind.TICKET or order.status is not OrderStatus.FILLED:
         return []
@@ -269,7 +267,7 @@ async def extend(visit: Visit) -> Response:
 
 
 async def auto_extend(visit: Visit) -> Response:
-    """Choose whether the lease is extended by itself, by how much, up to which price."""
+    """Choose whether the lease goes on by itself, by how much, up to which price."""
     form = visit.form
     most = 0 if form.text("stop") else form.number("max_fee")
     if not form.text("stop") and not 1 <= most <= MAX_SATS:

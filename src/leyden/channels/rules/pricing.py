@@ -143,9 +143,7 @@ def quote_in_full(channel: Channel, terms: Terms) -> Quote:
     return replace(_direct_price(channel, terms), keeps_unused_fee=True)
 
 
-def extension_price(
-    channel: Channel, blocks: int, terms: Terms
-) -> tuple[Sats, Sats]:
+def extension_price(channel: Channel, blocks: int, terms: Terms) -> tuple[Sats, Sats]:
     """Return premium and service fee for so many more blocks of a direct channel.
 
     Both are those of a new channel. There is no transaction to pay for.

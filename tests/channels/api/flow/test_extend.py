@@ -174,10 +174,10 @@ async def test_what_cannot_be_extended_says_why(
 
 
 async def test_orders_of_others_are_not_found(
-    bob: Caller, order: dict[str, Any]
+    charlie: Caller, order: dict[str, Any]
 ) -> None:
     for what in ("extend", "extend/quote"):
-        assert (await bob.post(path(order, what), {})).status == 404
-    assert (await bob.get(path(order, "extensions"))).status == 404
+        assert (await charlie.post(path(order, what), {})).status == 404
+    assert (await charlie.get(path(order, "extensions"))).status == 404
     body = {"max_fee": 9_000}
-    assert (await bob.post(path(order, "auto-extend"), body)).status == 404
+    assert (await charlie.post(path(order, "auto-extend"), body)).status == 404

@@ -175,9 +175,7 @@ class LeaseExtensions:
         of_order = await rows.extensions.of_orders([order_id])
         channel: dict[str, Any] = {
             "extension_order_ids": [
-                each.id
-                for each in of_order
-                if each.status is ExtensionStatus.EXTENDED
+                each.id for each in of_order if each.status is ExtensionStatus.EXTENDED
             ],
             "short_channel_id": scid,
             MOST: most,

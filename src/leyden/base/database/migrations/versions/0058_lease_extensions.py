@@ -12,7 +12,8 @@ _STATUSES = "'waiting_payment', 'settling', 'extended', 'expired', 'failed'"
 def upgrade() -> None:
     for name in ("extended", "auto_blocks", "auto_most"):
         op.add_column(
-            "lease", sa.Column(name, sa.BigInteger(), nullable=False, server_default="0")
+            "lease",
+            sa.Column(name, sa.BigInteger(), nullable=False, server_default="0"),
         )
     op.add_column(
         "lease", sa.Column("auto_refused", sa.Text(), nullable=False, server_default="")
