@@ -78,7 +78,7 @@ class ChannelsNow(Struct, frozen=True, kw_only=True):
     closed: frozenset[str]
 
 
-class Offer(Struct, frozen=True, kw_only=True):
+class ExtensionOffer(Struct, frozen=True, kw_only=True):
     """The price of an extension, and how an organization would pay it."""
 
     order: Order
@@ -140,7 +140,7 @@ def seller_of(channels: ChannelServices) -> Seller:
 
 async def quote(
     channels: ChannelServices, organization_id: str, order_id: str, blocks: int
-) -> Offer:
+) -> ExtensionOffer:
     """Price an extension by one of the usual leases; raise NotAllowed if there is none.
 
     The price follows from the settings alone, so it holds until they change.
@@ -181,7 +181,7 @@ async def offer(
     lease: RunningLease,
     now: ChannelsNow,
     blocks: int,
-) -> Offer:
+) -> ExtensionOffer:
     """Return the price of so many blocks; raise NotAllowed if the lease can't go on."""
     check(lease, now)
     if blocks > (most := most_blocks(lease, now.height)):
@@ -192,7 +192,7 @@ async def offer(
     premium, service_fee = pricing.extension_price(
         order.quote.channel, blocks, channels.rules.terms
     )
-    return Offer(
+    return ExtensionOffer(
         order=order,
         lease=lease,
         height=now.height,
@@ -224,7 +224,7 @@ def most_blocks(lease: RunningLease, height: int) -> int:
     return LONGEST_BLOCKS - (lease.ends - height)
 
 
-async def _paid_by(rows: Stores, offered: Offer) -> PaymentSplit | None:
+async def _paid_by(rows: Stores, offered: ExtensionOffer) -> PaymentSplit | None:
     """Return how credit and corporate account would pay it all; None: they don't."""
     price = offered.total_fee
     split = await split_payment(rows, offered.order.organization_id, price)
@@ -329,7 +329,7 @@ async def _locked(
 
 async def _extend_at_once(
     channels: ChannelServices,
-    offered: Offer,
+    offered: ExtensionOffer,
     extension_id: str,
     actor: str,
     now: datetime,

@@ -18,7 +18,7 @@ from leyden.channels.direct.rules.extensions import (
     Extension,
     ExtensionStatus,
 )
-from leyden.channels.direct.rules.lsps7 import MOST, WantedExtension
+from leyden.channels.direct.rules.lsps7 import MOST, Lsps7Wish
 from leyden.channels.rows.leases import RunningLease
 from leyden.channels.services import ChannelServices, Lsps1Settings
 from leyden.errors import NotAllowed, TooMany
@@ -117,7 +117,7 @@ class LeaseExtensions:
         return await self._show(found, most)
 
     async def _lease(
-        self, peer: str, wanted: WantedExtension
+        self, peer: str, wanted: Lsps7Wish
     ) -> tuple[RunningLease, extensions.ChannelsNow]:
         """Return the lease of the node's channel with that id, or raise a fault."""
         reader = self._channels.database.reader

@@ -21,14 +21,14 @@ _LARGEST: Final = 2**32 - 1
 _LONGEST_TEXT: Final = 512
 
 
-class WantedExtension(Struct, frozen=True, kw_only=True):
+class Lsps7Wish(Struct, frozen=True, kw_only=True):
     """A requested extension, of which only the channel is not checked yet."""
 
     scid: str
     blocks: int
 
 
-def parse_order(params: Mapping[str, Any]) -> WantedExtension:
+def parse_order(params: Mapping[str, Any]) -> Lsps7Wish:
     """Parse the parameters of `create_order`; raise a fault if they are not valid."""
     lsps1.check_known(params, {*_REQUIRED, *_OPTIONAL, *_IGNORED})
     for field in _REQUIRED:
@@ -50,4 +50,4 @@ def parse_order(params: Mapping[str, Any]) -> WantedExtension:
     # Nothing is ever refunded on-chain, so the address is checked but not used.
     if params.get("token"):
         raise lsps1.invalid("token", "no such token")
-    return WantedExtension(scid=scid, blocks=blocks)
+    return Lsps7Wish(scid=scid, blocks=blocks)
