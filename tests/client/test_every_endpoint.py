@@ -145,6 +145,7 @@ def extend(platform: ServedPlatform, leyden: Client) -> None:
     platform.seller.fill([3_000_000])
     platform.seller.online.add(PEER)
     order = leyden.flow.create(1_000_000, node=PEER)
+    platform.pay(order.order_id)
     filled = leyden.flow.wait(order.order_id, {"filled"})
     price = leyden.flow.extension_quote(order.order_id, 4_032)
     made = leyden.flow.extend(order.order_id, 4_032, max_fee=price.total_fee)
