@@ -239,15 +239,6 @@ GUARDS = (
         "tests/channels/api/flow/test_create.py",
     ),
     Guard(
-        "a lease is extended once for one key",
-        "channels/direct/extensions.py",
-        "        if (made := await tx.extensions.find(extension_id)) is not None:\n"
-        "            return _of(made, order)\n"
-        "        if await _paid_by",
-        "        if await _paid_by",
-        "tests/channels/test_extensions.py",
-    ),
-    Guard(
         "credit that was spent meanwhile extends nothing",
         "channels/direct/extensions.py",
         "        if await _paid_by(tx, offered) != offered.paid_by:\n",

@@ -39,7 +39,7 @@ from tests.channels.orders_harness import (
     at_once,
     request_of,
 )
-from tests.channels.test_direct_channels import PEER, channel
+from tests.channels.test_direct_channels import OTHER, PEER, channel
 from tests.events.stored_events import stored_events
 
 BLOCKS = 2_016
@@ -213,6 +213,23 @@ async def test_a_corporate_account_pays_what_credit_does_not(
     assert await direct.balance_of(ledger.owed(HARBOUR)) == 1_000 - PRICE
     with pytest.raises(OverLimit):
         await extend(direct, order)
+
+
+async def test_two_at_the_same_moment_owe_no_more_than_the_limit(
+    direct: OrdersHarness, order: Order
+) -> None:
+    """Each lease is locked by itself; what is owed is not theirs alone."""
+    direct.seller.online.add(OTHER)
+    another = await direct.create(channel(OTHER))
+    direct.payments.pay(request_of(another))
+    await direct.settle_down()
+    await take_credit(direct)
+    await credit.open_account(
+        direct.database, HARBOUR, most_owed=PRICE, actor="operator:a", now=direct.now
+    )
+    results = await at_once(extend(direct, order), extend(direct, another))
+    assert len([each for each in results if isinstance(each, Extension)]) == 1
+    assert await direct.balance_of(ledger.owed(HARBOUR)) == -PRICE
 
 
 async def test_a_longer_lease_costs_proportionally_more(

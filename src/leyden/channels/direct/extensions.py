@@ -269,8 +269,6 @@ async def extend(
     await _check_none_open(reader, order)
     extension = await with_invoice(channels, extension)
     async with _locked(channels, order.id, actor=actor, now=now) as (tx, _):
-        if (made := await tx.extensions.find(extension_id)) is not None:
-            return _of(made, order)
         await _check_none_open(tx, order)
         await add(tx, extension)
     return extension
@@ -338,8 +336,6 @@ async def _extend_at_once(
     order = offered.order
     extension = offered.extension(extension_id, ExtensionStatus.EXTENDED, now)
     async with _locked(channels, order.id, actor=actor, now=now) as (tx, work):
-        if (made := await tx.extensions.find(extension_id)) is not None:
-            return _of(made, order)
         if await _paid_by(tx, offered) != offered.paid_by:
             raise Stale("credit was spent in the meantime")
         if await lease_of(tx, work.order(order.id)) != offered.lease:
