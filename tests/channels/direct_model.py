@@ -42,6 +42,9 @@ class DirectSale(Sale):
     spent: int = 0  # of what was held for it
     loss: int = 0
     to_account: int = 0  # of the charge, lowered again
+    extensions: int = 0  # of its lease
+    extension_fees: int = 0
+    extension_charged: int = 0
 
 
 @dataclass
@@ -163,14 +166,33 @@ class DirectModel(Model):
         """Another transaction has the coin of a published channel, for good."""
         sale = self.direct()[name]
         sale.status = "failed"
-        self.spent -= sale.spent + sale.loss
+        back = sale.spent + sale.extension_fees
+        self.spent -= back + sale.loss
         self.losses -= sale.loss
-        left = sale.charged - sale.to_account
-        to_account = min(left, sale.spent, self.owed[sale.buyer])
+        left = sale.charged + sale.extension_charged - sale.to_account
+        to_account = min(left, back, self.owed[sale.buyer])
         self.owed[sale.buyer] -= to_account
         before = self.credit[sale.buyer]
-        self._give(sale.buyer, sale.spent - to_account)
+        self._give(sale.buyer, back - to_account)
         sale.refund += self.credit[sale.buyer] - before
+
+    def extend(self, name: str, price: int) -> bool:
+        """Extend a lease if credit and corporate account pay for it."""
+        sale = self.direct()[name]
+        who = sale.buyer
+        used = min(self.credit[who], price)
+        charged = price - used
+        if charged and (
+            who not in self.most_owed or self.owed[who] + charged > self.most_owed[who]
+        ):
+            return False
+        self.credit[who] -= used
+        self.owed[who] += charged
+        sale.extension_charged += charged
+        sale.extensions += 1
+        sale.extension_fees += price
+        self.spent += price
+        return True
 
     def close_channel(self, name: str) -> None:
         sale = self.direct()[name]

@@ -18,7 +18,7 @@ from leyden.base.tasks.steps import ClaimedTask
 from leyden.base.tasks.work import Work
 from leyden.channels import checkout, expiry, orders, payment_sweep
 from leyden.channels.books.verify import verify
-from leyden.channels.direct import opening
+from leyden.channels.direct import extensions, opening
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.money import credit
 from leyden.channels.rules import ledger
@@ -29,6 +29,7 @@ from leyden.channels.services import (
     CLOSING,
     EVERYTHING,
     EXPIRY,
+    EXTENSION,
     OPENING,
     PRUNING,
     SWEEP,
@@ -59,6 +60,7 @@ Handler = Callable[[ChannelServices, ClaimedTask], Awaitable[None]]
 HANDLERS: Mapping[str, Handler] = {
     OPENING: opening.open_channel,
     EXPIRY: expiry.expire,
+    EXTENSION: extensions.follow,
     PRUNING: expiry.prune,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: ticket_source.withdraw,

@@ -1,5 +1,6 @@
 """Any walk through a shop that also sells to named nodes ends where the model says."""
 
+import uuid
 from typing import Any
 
 import pytest
@@ -8,9 +9,17 @@ from hypothesis.stateful import precondition, rule
 
 from leyden.base.rules.units import Sats
 from leyden.channels import sources
-from leyden.channels.direct import seller_watch
+from leyden.channels.direct import extensions, seller_watch
+from leyden.channels.direct.rules.extensions import ExtensionStatus
 from leyden.channels.rules.pricing import Channel
-from leyden.errors import Conflict, OverLimit, SellerAway, SoldOut
+from leyden.errors import (
+    Conflict,
+    Malformed,
+    NotAllowed,
+    OverLimit,
+    SellerAway,
+    SoldOut,
+)
 from tests.channels.direct_model import LOCK, DirectModel, Sellers
 from tests.channels.model import Model
 from tests.channels.orders_harness import HARBOUR, LIGHTHOUSE, request_of
@@ -134,6 +143,35 @@ class DirectOrdering(Ordering):
         assert printed.count("channel.closed_early") == expected
         self.settled()
 
+    @precondition(lambda self: self.open_channels() and not self.model.seller.away)
+    @rule(data=st.data())
+    def a_lease_is_extended(self, data: st.DataObject) -> None:
+        """At once, if credit or account pay for it; nobody pays an invoice here."""
+        name = data.draw(st.sampled_from(self.open_channels()))
+        order, channels = self.orders[name], self.harness.channels
+        who = order.organization_id
+        try:
+            offer = self.run(extensions.quote(channels, who, order.id, 2_016))
+        except (NotAllowed, Malformed):  # it was extended often
+            return
+        if self.model.extend(name, offer.total_fee):
+            made = self.run(
+                extensions.extend(
+                    channels,
+                    who,
+                    order.id,
+                    f"{uuid.uuid4()}FX",
+                    2_016,
+                    most=None,
+                    actor="test",
+                    now=self.harness.now,
+                )
+            )
+            assert made.status is ExtensionStatus.EXTENDED
+        else:
+            assert offer.paid_by is None
+        self.settled()
+
     @precondition(lambda self: self.unburied() and not self.model.seller.away)
     @rule(data=st.data(), what=st.sampled_from(["waits", "is undone", "is lost"]))
     def a_funding_is_followed(self, data: st.DataObject, what: str) -> None:
@@ -187,7 +225,9 @@ class DirectOrdering(Ordering):
         seller = self.harness.seller
         reserved = await self.database.reader.reserved_coins.all_()
         assert len(reserved) == self.model.reserved()
+        leases = await self.database.reader.leases.extended()
         for name, sale in self.model.direct().items():
+            assert leases.get(self.orders[name].id, 0) == 2_016 * sale.extensions, name
             made = seller.opened_for(self.orders[name].id)
             states = [
                 "published"

@@ -16,6 +16,8 @@ import pytest
 
 from leyden.base.database.database import open_database
 from leyden.base.database.secrets import Sealer
+from leyden.channels.direct import extensions
+from leyden.channels.direct.rules.extensions import ExtensionStatus
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Order, OrderStatus
 from tests.channels.failing_database import FailingDatabase, Fuse, failing
@@ -25,9 +27,12 @@ from tests.channels.orders_harness import (
     PRICE,
     Crashed,
     OrdersHarness,
+    request_of,
 )
+from tests.channels.test_direct_channels import PEER, channel
 
 ORDER_ID = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
+EXTENSION_ID = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e56FX"
 Story = Callable[["Teller"], Awaitable[None]]
 
 
@@ -182,5 +187,83 @@ async def test_it_may_die_at_any_step(
         await database.close()
         if not died:
             assert steps > 5
+            return
+    raise AssertionError("it never ends")
+
+
+async def extend(teller: Teller, blocks: int) -> None:
+    harness = teller.harness
+    made = await extensions.extend(
+        harness.channels,
+        HARBOUR,
+        ORDER_ID,
+        EXTENSION_ID,
+        blocks,
+        most=None,
+        actor="test",
+        now=harness.now,
+    )
+    await teller.settle()
+    if made.payment_hash:
+        request, sats = made.payment_request, made.total_fee + 9
+        teller.once("paid", lambda: harness.payments.pay(request, sats))
+    await teller.settle()
+
+
+async def _extension_interrupted(
+    harness: OrdersHarness, blocks: int, fuse: Fuse
+) -> bool:
+    """Extend a lease until that dies or ends, then start again; True if it died."""
+    doomed = replace(
+        harness,
+        database=FailingDatabase(harness.database, fuse),
+        payments=failing(harness.payments, fuse, "request", "settle", "cancel"),
+    )
+    teller, died = Teller(doomed), False
+    try:
+        await extend(teller, blocks)
+    except Crashed:
+        died = True
+    harness.now = doomed.now + timedelta(minutes=1)  # its claims have run out
+    harness.deafen()
+    await extend(teller.revived(harness), blocks)
+    for _ in range(3):
+        await harness.pass_time(minutes=1)
+    return died
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("blocks", [2_016, 8_064], ids=["credit", "invoice"])
+async def test_an_extension_may_die_at_any_step(
+    sqlite_template: Path,
+    tmp_path: Path,
+    sealer: Sealer,
+    blocks: int,
+    after: bool,  # noqa: FBT001
+) -> None:
+    for steps in range(1, 50):
+        path = tmp_path / f"{steps}.db"
+        shutil.copy(sqlite_template, path)
+        database = await open_database(f"sqlite:///{path}")
+        harness = OrdersHarness(database=database, sealer=sealer)
+        await harness.open()
+        harness.seller.fill([3_000_000])
+        harness.seller.online.add(PEER)
+        order = await harness.create(channel(), HARBOUR, ORDER_ID)
+        harness.payments.pay(request_of(order))
+        await harness.settle_down()
+        credit = await harness.credit()
+        fuse = Fuse(steps=steps, after=after)
+        died = await _extension_interrupted(harness, blocks, fuse)
+        (made,) = await database.reader.extensions.of_orders([ORDER_ID])
+        assert made.status is ExtensionStatus.EXTENDED, f"died at step {steps}"
+        (lease,) = await database.reader.leases.running(limit=9)
+        assert (lease.extended, lease.ends) == (blocks, 1_000 + 2_016 + blocks)
+        due = 9 if made.payment_hash else -made.total_fee
+        assert await harness.credit() == credit + due, f"died at step {steps}"
+        await harness.prove()
+        await database.close()
+        if not died:
+            assert steps > 1
             return
     raise AssertionError("it never ends")

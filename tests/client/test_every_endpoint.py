@@ -1,6 +1,7 @@
 """The library knows every endpoint, and what it answers by the types of the API."""
 
 import inspect
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,8 @@ from leyden.client import (
 )
 from tests.client.served_platform import ServedPlatform
 from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE
+
+PEER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
 
 @pytest.fixture
@@ -138,6 +141,26 @@ def buy(platform: ServedPlatform, leyden: Client) -> None:
     assert next(leyden.flow.ledger()).amount
 
 
+def extend(platform: ServedPlatform, leyden: Client) -> None:
+    platform.seller.fill([3_000_000])
+    platform.seller.online.add(PEER)
+    order = leyden.flow.create(1_000_000, node=PEER)
+    platform.pay(order.order_id)
+    filled = leyden.flow.wait(order.order_id, {"filled"})
+    price = leyden.flow.extension_quote(order.order_id, 4_032)
+    made = leyden.flow.extend(order.order_id, 4_032, max_fee=price.total_fee)
+    assert made.status == "waiting_payment"
+    platform.pay(made.extension_id)
+    while leyden.flow.extensions(order.order_id)[0].status != "extended":
+        time.sleep(0.01)
+    now = leyden.flow.get(order.order_id)
+    assert now.lease_ends_block == price.lease_ends_block
+    assert now.lease_ends_block != filled.lease_ends_block
+    assert leyden.flow.auto_extend(order.order_id, 9_000).auto_extend
+    stopped = leyden.flow.stop_auto_extend(order.order_id)
+    assert stopped.auto_extend is msgspec.UNSET
+
+
 @pytest.mark.usefixtures("client_class")
 def test_every_endpoint_is_called_by_some_method(platform: ServedPlatform) -> None:
     """Call everything the library has, and see which endpoints were reached."""
@@ -156,6 +179,7 @@ def test_every_endpoint_is_called_by_some_method(platform: ServedPlatform) -> No
         keep_and_give_back(platform, leyden, made.node_id)
         start_and_stop(leyden, made.node_id)
         buy(platform, leyden)
+        extend(platform, leyden)
         subscribe(leyden)
     reached = {reached_by(method, path) for method, path in platform.requests}
     assert reached >= {(each.method, each.path) for each in OPERATIONS}

@@ -133,6 +133,19 @@ class FakeSeller:
         self._check_reachable()
         return list(self.ended)
 
+    async def channel_ids(self, pubkey: str) -> dict[str, str]:
+        """Return the short channel ids of a node's open, confirmed channels."""
+        self._check_reachable()
+        ended = {each.point for each in self.ended}
+        return {
+            point: f"{channel.since + 1}x{number}x0"
+            for number, (point, channel) in enumerate(self.channels.items(), 1)
+            if channel.wanted.pubkey == pubkey
+            and channel.published
+            and self.height > channel.since
+            and point not in ended
+        }
+
     async def spending(
         self, coins: Collection[Outpoint], *, since: int
     ) -> list[WalletTransaction]:

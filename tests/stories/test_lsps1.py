@@ -130,7 +130,7 @@ async def test_a_peer_buys_a_channel_in_messages(
 ) -> None:
     async with peer_of(trading_platform) as peer:
         found = await peer.ask("lsps0.list_protocols")
-        assert found["result"] == {"protocols": [1]}
+        assert found["result"] == {"protocols": [1, 7]}
         info = (await peer.ask("lsps1.get_info"))["result"]
         assert info["min_required_channel_confirmations"] == 0
         order = (await peer.ask("lsps1.create_order", **ZEUS))["result"]
@@ -158,8 +158,47 @@ async def test_a_peer_buys_a_channel_in_messages(
         refused = await peer.ask("lsps1.get_order", order_id="another one")
         assert refused["error"]["code"] == 101
         await _interleave(peer)
-    await trading_platform.run("dev", "mine", "6")
+        await trading_platform.run("dev", "mine", "6")
+        await _extend(trading_platform, peer, order)
     assert "the books are right" in await trading_platform.run("verify")
+
+
+async def _extend(
+    platform: RunningPlatform, peer: Peer, bought: dict[str, Any]
+) -> None:
+    """Extend the lease of the channel that was bought, over LSPS7."""
+    channel: dict[str, Any] = {}
+
+    async def is_listed() -> bool:
+        nonlocal channel
+        answer = await peer.ask("lsps7.get_extendable_channels")
+        for each in answer["result"]["extendable_channels"]:
+            if each.get("original_order", {}).get("id") == bought["order_id"]:
+                channel = each
+        return bool(channel)
+
+    await platform.until("the channel can be extended", is_listed)
+    wish = {
+        "short_channel_id": channel["short_channel_id"],
+        "channel_extension_expiry_blocks": 144,
+    }
+    order = (await peer.ask("lsps7.create_order", **wish))["result"]
+    assert order["new_channel_expiry_block"] == channel["expiration_block"] + 144
+    paying = asyncio.create_task(
+        trading.pay(platform.home, order["payment"]["bolt11"]["invoice"])
+    )
+
+    async def is_completed() -> bool:
+        nonlocal order
+        answer = await peer.ask("lsps7.get_order", order_id=order["order_id"])
+        order = answer["result"]
+        return bool(order["order_state"] == "COMPLETED")
+
+    await platform.until("the lease is extended", is_completed)
+    await paying
+    assert order["payment"]["bolt11"]["state"] == "PAID"
+    order = await platform.api("GET", f"/flow/orders/{bought['order_id']}")
+    assert order["lease_ends_block"] == channel["expiration_block"] + 144
 
 
 async def _interleave(peer: Peer) -> None:

@@ -16,13 +16,14 @@ from leyden.channels import expiry, payment_sweep
 from leyden.channels.books import purse_check
 from leyden.channels.books.purse_check import PURSE_CHECK
 from leyden.channels.books.treasury_check import TREASURY_CHECK, TreasuryComparison
-from leyden.channels.direct import opening, seller_watch
+from leyden.channels.direct import extensions, opening, seller_watch
 from leyden.channels.direct.jit import serving
 from leyden.channels.direct.lsps1 import listening
 from leyden.channels.services import (
     CLOSING,
     DIRECT_CHANNELS,
     EXPIRY,
+    EXTENSION,
     JIT,
     LSPS1,
     OPENING,
@@ -91,6 +92,7 @@ _CHANNEL_STEPS: dict[str, Callable[[ChannelServices, ClaimedTask], Awaitable[Non
     DIRECT_CHANNELS: seller_watch.watch,
     **dict.fromkeys(RETIRED, seller_watch.retire),
     EXPIRY: expiry.expire,
+    EXTENSION: extensions.follow,
     PRUNING: expiry.prune,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: ticket_source.withdraw,

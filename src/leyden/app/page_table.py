@@ -134,6 +134,8 @@ PAGES: tuple[Page, ...] = (
     Page("GET", _ORDER, orders.show, Right.LOOK),
     Page("GET", f"{_ORDER}/changes", orders.changes, Right.LOOK),
     Page("POST", f"{_ORDER}/cancel", orders.cancel, Right.MONEY),
+    Page("POST", f"{_ORDER}/extend", orders.extend, Right.MONEY),
+    Page("POST", f"{_ORDER}/auto-extend", orders.auto_extend, Right.MONEY),
     Page("POST", f"{_ORDER}/simulate-payment", orders.simulate_payment, Right.MONEY),
     Page("POST", f"{_HERE}/private-chain/mine", private_chain.mine, Right.LOOK),
     Page("POST", f"{_HERE}/private-chain/pay", private_chain.pay, Right.NODES),

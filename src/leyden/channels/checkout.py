@@ -37,6 +37,7 @@ from leyden.channels.rules.payments import (
 from leyden.channels.services import (
     CLOSING,
     EVERYTHING,
+    EXTENSION,
     SWEEP,
     TICKET,
     ChannelServices,
@@ -145,6 +146,7 @@ async def record_payments(
     sweep retries them.
     """
     unbooked = await select_unbooked(channels, updates)
+    await _wake_extensions(channels, updates, unbooked, now)
     try:
         await _record(channels, unbooked, now)
     except Away:
@@ -162,7 +164,31 @@ async def record_payment(
     channels: ChannelServices, update: PaymentUpdate, *, now: datetime
 ) -> None:
     """Book one payment, or raise; ignore payments that are not ours."""
-    await _record(channels, await select_unbooked(channels, [update]), now)
+    unbooked = await select_unbooked(channels, [update])
+    await _wake_extensions(channels, [update], unbooked, now)
+    await _record(channels, unbooked, now)
+
+
+async def _wake_extensions(
+    channels: ChannelServices,
+    updates: Sequence[PaymentUpdate],
+    unbooked: Sequence[tuple[str, PaymentUpdate]],
+    now: datetime,
+) -> None:
+    """Queue the extensions of leases that are paid now; they look up the payment."""
+    booked = {each.payment_hash for _, each in unbooked if isinstance(each, Invoice)}
+    hashes = {
+        each.payment_hash
+        for each in updates
+        if isinstance(each, Invoice)
+        and each.state is InvoiceState.ACCEPTED
+        and each.payment_hash not in booked
+    }
+    if not hashes:
+        return
+    if waiting := await channels.database.reader.extensions.waiting_for(hashes):
+        async with channels.database.transaction() as tx:
+            await tx.tasks.put_many(EXTENSION, waiting, due=now)
 
 
 async def _record_alone(

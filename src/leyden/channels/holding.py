@@ -186,6 +186,13 @@ def undo(work: UnitOfWork, order: Order, entries: Iterable[Entry]) -> Order:
     """
     known = list(entries)
     work.post(ledger.undone(known))
+    work.post(ledger.extensions_undone(order.id, known))
+    charged = order.charged + sum(
+        each.sats
+        for each in known
+        if each.key.startswith(ledger.EXTENSION)
+        and each.source == ledger.owed(order.organization_id)
+    )
     repaid = sum(
         each.sats for each in known if each.target == ledger.owed(order.organization_id)
     )
@@ -194,7 +201,7 @@ def undo(work: UnitOfWork, order: Order, entries: Iterable[Entry]) -> Order:
         organization_id=order.organization_id,
         holds=work.holds(order),
         held_htlc=0,  # it was settled or cancelled before the order was filled
-        charged=max(0, order.charged - repaid),
+        charged=max(0, charged - repaid),
         owes=work.owes(order.organization_id),
         outstanding=work.outstanding(order.organization_id),
         key=f"{OrderEvent.LOST}:{order.id}",

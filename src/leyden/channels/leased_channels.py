@@ -23,6 +23,9 @@ class LeasedChannel(Struct, frozen=True, kw_only=True):
     ends: datetime  # an estimate, at ten minutes per block
     ends_at: int  # the block at which its lease ends, roughly; 0 is unknown
     unused_fee: Sats  # the unused part of the auction's share that the buyer got back
+    # Whether its lease is extended by itself: for how many blocks, up to which price.
+    auto_blocks: int = 0
+    auto_most: Sats = Sats(0)
 
 
 class NamedNode(Struct, frozen=True, kw_only=True):
@@ -67,7 +70,7 @@ async def find(rows: Stores, orders: Iterable[Order]) -> dict[str, LeasedChannel
 
 
 def _of(order: Order, lease: Lease, at: datetime) -> LeasedChannel:
-    blocks = order.quote.channel.lease_duration_blocks
+    blocks = order.quote.channel.lease_duration_blocks + lease.extended
     return LeasedChannel(
         point=lease.channel_point,
         node=lease.node,
@@ -76,4 +79,6 @@ def _of(order: Order, lease: Lease, at: datetime) -> LeasedChannel:
         ends=at + blocks * _BLOCK,
         ends_at=lease.height + blocks if lease.height else 0,
         unused_fee=order.unused_fee(lease),
+        auto_blocks=lease.auto_blocks,
+        auto_most=lease.auto_most,
     )

@@ -20,7 +20,7 @@ from leyden.channels.rules.orders import (
     advance,
 )
 from leyden.channels.rules.payments import InvoiceState
-from leyden.channels.rules.pricing import Channel, Quote
+from leyden.channels.rules.pricing import Channel
 from leyden.channels.services import (
     EVERYTHING,
     EXPIRY,
@@ -45,7 +45,7 @@ SUFFIX = "FO"
 _KNOWN_ADDRESS_S = 1
 
 
-class _PaymentSplit(Struct, frozen=True):
+class PaymentSplit(Struct, frozen=True):
     """How an order is paid: credit, then corporate account, then the buyer."""
 
     credit_used: Sats
@@ -74,7 +74,9 @@ async def create(
     if (made := await channels.database.reader.orders.find(order_id)) is not None:
         return _own(made, organization_id)
     priced = await sources.price(channels, organization_id, channel, now=now)
-    cover = await _split_payment(channels.database.reader, organization_id, priced)
+    cover = await split_payment(
+        channels.database.reader, organization_id, priced.total_fee
+    )
     order = Order(
         id=order_id,
         organization_id=organization_id,
@@ -104,20 +106,18 @@ async def create(
         raise
 
 
-async def _split_payment(
-    tx: Stores, organization_id: str, priced: Quote
-) -> _PaymentSplit:
+async def split_payment(tx: Stores, organization_id: str, price: Sats) -> PaymentSplit:
     """Return how an order of that price would be paid now; raise OverLimit."""
     credit = await tx.ledger.balance(ledger.credit(organization_id))
-    credit_used = min(credit, priced.total_fee)
-    rest = Sats(priced.total_fee - credit_used)
+    credit_used = min(credit, price)
+    rest = Sats(price - credit_used)
     limit = await tx.corporate_accounts.limit(organization_id)
     if limit is None or not rest:
-        return _PaymentSplit(credit_used, Sats(0))
+        return PaymentSplit(credit_used, Sats(0))
     owed = -await tx.ledger.balance(ledger.owed(organization_id))
     if owed + rest > limit:
         raise OverLimit
-    return _PaymentSplit(credit_used, rest)
+    return PaymentSplit(credit_used, rest)
 
 
 async def with_request(
@@ -142,7 +142,7 @@ async def with_request(
 async def _place(
     channels: ChannelServices,
     order: Order,
-    cover: _PaymentSplit,
+    cover: PaymentSplit,
     reserve: Reserve,
     *,
     actor: str,
@@ -151,7 +151,8 @@ async def _place(
     now, organization_id = order.created, order.organization_id
     async with channels.database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.MONEY)
-        if await _split_payment(tx, organization_id, order.quote) != cover:
+        price = order.quote.total_fee
+        if await split_payment(tx, organization_id, price) != cover:
             raise Stale("credit was spent in the meantime")
         has_slot = await tx.quotas.release_slot(order.id)
         if (placed := await add(tx, order, reserve, channels.sources)) is None:

@@ -44,6 +44,7 @@ class Lsps1Settings(Struct, frozen=True, kw_only=True):
     orders_per_address: int = 20  # unpaid ones over HTTP
     most_reserved: Sats = Sats(25_000_000)  # coins of all unpaid ones
     messages_per_minute: int = 60  # of a peer, or an address
+    extends: bool = False  # leases, over LSPS7
 
 
 class JitSettings(Struct, frozen=True, kw_only=True):
@@ -157,6 +158,7 @@ class ChannelServices(Struct, frozen=True, kw_only=True):
 EXPIRY = "order expiry"
 TICKET = "ticket"
 OPENING = "channel opening"
+EXTENSION = "lease extension"
 DIRECT_CHANNELS = "direct channels"
 RETIRED = ("leases", "fundings")
 LSPS1 = "lsps1 messages"

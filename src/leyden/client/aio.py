@@ -82,6 +82,9 @@ from leyden.schemas.deleted_nodes import DeletedNode, DeletedNodesAnswer, Restor
 from leyden.schemas.events import EventsAnswer, LoggedEvent
 from leyden.schemas.flow import (
     CancelledOrder,
+    ExtensionAnswer,
+    ExtensionQuoteAnswer,
+    ExtensionsAnswer,
     OrderAnswer,
     OrderReference,
     OrdersAnswer,
@@ -713,6 +716,47 @@ class AsyncFlow:
                 yield each
             if not (cursor := page.next_cursor):
                 return
+
+    async def extension_quote(
+        self, order_id: str, lease_duration_blocks: int = 2016
+    ) -> ExtensionQuoteAnswer:
+        """Return the price of so many more blocks for an order's lease."""
+        path = f"/flow/orders/{calls.word(order_id)}/extend/quote"
+        body = {"lease_duration_blocks": lease_duration_blocks}
+        return await self._calls.post(path, ExtensionQuoteAnswer, body)
+
+    async def extend(
+        self,
+        order_id: str,
+        lease_duration_blocks: int = 2016,
+        *,
+        max_fee: int | None = None,
+        key: str | None = None,
+    ) -> ExtensionAnswer:
+        """Extend an order's lease, or get an invoice if credit does not cover it."""
+        body = {"lease_duration_blocks": lease_duration_blocks}
+        if max_fee is not None:
+            body["max_fee"] = max_fee
+        path = f"/flow/orders/{calls.word(order_id)}/extend"
+        return await self._calls.post_once(path, ExtensionAnswer, body, key)
+
+    async def extensions(self, order_id: str) -> list[ExtensionAnswer]:
+        """List the extensions of an order's lease, oldest first."""
+        path = f"/flow/orders/{calls.word(order_id)}/extensions"
+        return (await self._calls.get(path, ExtensionsAnswer)).extensions
+
+    async def auto_extend(
+        self, order_id: str, max_fee: int, lease_duration_blocks: int = 2016
+    ) -> OrderAnswer:
+        """Extend an order's lease each time before it ends, up to a price."""
+        path = f"/flow/orders/{calls.word(order_id)}/auto-extend"
+        body = {"max_fee": max_fee, "lease_duration_blocks": lease_duration_blocks}
+        return await self._calls.post(path, OrderAnswer, body)
+
+    async def stop_auto_extend(self, order_id: str) -> OrderAnswer:
+        """Let an order's lease end."""
+        path = f"/flow/orders/{calls.word(order_id)}/auto-extend"
+        return await self._calls.delete(path, OrderAnswer)
 
     async def coupons(self) -> list[CouponAnswer]:
         """List coupons, used and unused."""

@@ -17,6 +17,9 @@ from leyden.schemas.credit import (
 )
 from leyden.schemas.flow import (
     CancelledOrder,
+    ExtensionAnswer,
+    ExtensionQuoteAnswer,
+    ExtensionsAnswer,
     OrderAnswer,
     OrderReference,
     OrdersAnswer,
@@ -109,6 +112,47 @@ class Flow:
             yield from page.orders
             if not (cursor := page.next_cursor):
                 return
+
+    def extension_quote(
+        self, order_id: str, lease_duration_blocks: int = 2_016
+    ) -> ExtensionQuoteAnswer:
+        """Return the price of so many more blocks for an order's lease."""
+        path = f"/flow/orders/{word(order_id)}/extend/quote"
+        body = {"lease_duration_blocks": lease_duration_blocks}
+        return self._calls.post(path, ExtensionQuoteAnswer, body)
+
+    def extend(
+        self,
+        order_id: str,
+        lease_duration_blocks: int = 2_016,
+        *,
+        max_fee: int | None = None,
+        key: str | None = None,
+    ) -> ExtensionAnswer:
+        """Extend an order's lease, or get an invoice if credit does not cover it."""
+        body = {"lease_duration_blocks": lease_duration_blocks}
+        if max_fee is not None:
+            body["max_fee"] = max_fee
+        path = f"/flow/orders/{word(order_id)}/extend"
+        return self._calls.post_once(path, ExtensionAnswer, body, key)
+
+    def extensions(self, order_id: str) -> list[ExtensionAnswer]:
+        """List the extensions of an order's lease, oldest first."""
+        path = f"/flow/orders/{word(order_id)}/extensions"
+        return self._calls.get(path, ExtensionsAnswer).extensions
+
+    def auto_extend(
+        self, order_id: str, max_fee: int, lease_duration_blocks: int = 2_016
+    ) -> OrderAnswer:
+        """Extend an order's lease each time before it ends, up to a price."""
+        path = f"/flow/orders/{word(order_id)}/auto-extend"
+        body = {"max_fee": max_fee, "lease_duration_blocks": lease_duration_blocks}
+        return self._calls.post(path, OrderAnswer, body)
+
+    def stop_auto_extend(self, order_id: str) -> OrderAnswer:
+        """Let an order's lease end."""
+        path = f"/flow/orders/{word(order_id)}/auto-extend"
+        return self._calls.delete(path, OrderAnswer)
 
     def coupons(self) -> list[CouponAnswer]:
         """List coupons, used and unused."""

@@ -10,9 +10,10 @@ import segno
 
 from leyden.base.cli import exit_codes
 from leyden.base.cli.output import print_fields, print_json
+from leyden.base.rules.units import weeks
 from leyden.customer.progress import waiting
 from leyden.customer.session import ApiSession
-from leyden.schemas.flow import OrderAnswer
+from leyden.schemas.flow import ExtensionAnswer, ExtensionQuoteAnswer, OrderAnswer
 
 UNPAID = "waiting_payment"
 # An order that has come further has been here: waiting ends, too.
@@ -43,8 +44,8 @@ _NEXT_DIRECT = {
         "we asked the seller to open the channel, and don't know the result yet"
     ),
     "filled": (
-        "the channel is published, and usable after some confirmations; to renew it "
-        "before its lease ends: leyden channels order {capacity} --for {node}"
+        "the channel is published, and usable after some confirmations; to keep it "
+        "when its lease ends: leyden channels extend {id}"
     ),
     "failed": (
         "the channel could not be opened; a held Lightning payment was returned, and "
@@ -105,7 +106,12 @@ def how_to_pay(order: OrderAnswer, *, qr: bool) -> None:
     click.echo(f"invoice   {order.lightning_invoice}", err=True)
     click.echo(f"or to     {order.onchain_address}", err=True)
     if qr:
-        click.echo(_qr_code(order.lightning_invoice.upper()), err=True)
+        show_qr(order.lightning_invoice)
+
+
+def show_qr(invoice: str) -> None:
+    """Print an invoice as a QR code, on standard error."""
+    click.echo(_qr_code(invoice.upper()), err=True)
 
 
 def is_direct(order: OrderAnswer) -> bool:
@@ -117,8 +123,7 @@ def _next(order: OrderAnswer, ticket: str) -> str:
     if is_direct(order) and (step := _NEXT_DIRECT.get(order.status)):
         return step.format(
             uri=order.seller_uri,
-            capacity=order.capacity,
-            node=order.node_id or order.node,
+            id=order.order_id,
         )
     return NEXT.get(order.status, "").format(id=order.order_id, ticket=ticket)
 
@@ -132,6 +137,9 @@ def tell(order: OrderAnswer, *, as_json: bool) -> None:
     fields = {name: value for name, value in every if value is not msgspec.UNSET}
     if order.status != UNPAID:
         del fields["amount_due"]  # the price less credit, and not due any more
+    if (auto := order.auto_extend) is not msgspec.UNSET:
+        by = weeks(auto.lease_duration_blocks)
+        fields["auto_extend"] = f"by {by}, for at most {auto.max_fee:,} sat"
     print_fields(fields)
     ticket = shlex.quote(order.sidecar_ticket)
     if next_step := _next(order, ticket):
@@ -141,6 +149,23 @@ def tell(order: OrderAnswer, *, as_json: bool) -> None:
     ):
         played = _PLAYED[order.status]
         print(f"on this private chain: {played.format(order=order, ticket=ticket)}")
+
+
+def tell_extension(
+    extension: ExtensionQuoteAnswer | ExtensionAnswer, *, as_json: bool
+) -> None:
+    """Print an extension of a lease, or its price; and the next step."""
+    if as_json:
+        print_json(extension)
+        return
+    print_fields(msgspec.structs.asdict(extension))
+    if isinstance(extension, ExtensionAnswer):
+        if extension.status == UNPAID:
+            print("next: pay the invoice; the lease is extended once it is paid")
+        if extension.lightning_invoice.startswith(_PRIVATE):
+            print(
+                f"on this private chain: leyden dev pay {extension.lightning_invoice}"
+            )
 
 
 def _qr_code(text: str) -> str:

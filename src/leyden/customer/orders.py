@@ -23,7 +23,9 @@ from leyden.customer.order_output import (
     UNPAID,
     how_to_pay,
     is_direct,
+    show_qr,
     tell,
+    tell_extension,
     wait_for,
 )
 from leyden.customer.session import ApiSession, with_session
@@ -219,6 +221,80 @@ def cancel(session: ApiSession, order_id: str, *, yes: bool, as_json: bool) -> N
         print_json(given_up)
     else:
         print(f"{given_up.status}; you got {given_up.credit_refund:,} sat as credit")
+
+
+@channels.command()
+@click.argument("order_id")
+@click.option(
+    "--lease",
+    "blocks",
+    type=int,
+    default=2_016,
+    show_default=True,
+    help="Blocks to add: 2016, 4032, ... 52416.",
+)
+@click.option("--max-fee", type=click.IntRange(1), help="Highest price, in satoshis.")
+@click.option(
+    "--auto/--no-auto",
+    default=None,
+    help="Extend each time before the lease ends, up to --max-fee; or no longer.",
+)
+@click.option("--quote", "only_price", is_flag=True, help="Only print the price.")
+@click.option("--qr", is_flag=True, help="Show an invoice as a QR code.")
+@click.option(
+    "--idempotency-key", help="Idempotency key: the same key extends a lease only once."
+)
+@yes_option
+@as_json
+@with_session
+def extend(
+    session: ApiSession,
+    order_id: str,
+    *,
+    blocks: int,
+    max_fee: int | None,
+    auto: bool | None,
+    only_price: bool,
+    qr: bool,
+    idempotency_key: str | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Extend the lease of an order's channel, to keep the channel.
+
+    Your credit pays for it. If it does not cover the whole price, you get an invoice.
+
+    \b
+    leyden channels extend ORDER --quote
+    leyden channels extend ORDER --lease 4032 --yes
+    leyden channels extend ORDER --auto --max-fee 10000
+    """
+    flow = session.client.flow
+    if auto is not None:
+        if auto and max_fee is None:
+            raise click.UsageError("--auto: needs --max-fee")
+        changed = (
+            flow.auto_extend(order_id, max_fee, blocks)
+            if auto and max_fee is not None
+            else flow.stop_auto_extend(order_id)
+        )
+        tell(changed, as_json=as_json)
+        return
+    if only_price or not yes:
+        price = flow.extension_quote(order_id, blocks)
+        if only_price:
+            tell_extension(price, as_json=as_json)
+            return
+        way = "by an invoice" if price.amount_due else "from your credit"
+        confirm(
+            f"Extend this lease by {weeks(blocks)} for {price.total_fee:,} sat, {way}?",
+            yes=yes,
+        )
+        max_fee = price.total_fee if max_fee is None else max_fee
+    made = flow.extend(order_id, blocks, max_fee=max_fee, key=idempotency_key)
+    tell_extension(made, as_json=as_json)
+    if qr and made.lightning_invoice:
+        show_qr(made.lightning_invoice)
 
 
 def _given_back(order: OrderAnswer, has: BalanceAnswer) -> str:

@@ -108,7 +108,9 @@ async def unknown_payments(channels: ChannelServices) -> list[PaidOrder]:
     if channels.treasury is None:
         return []
     paid = await channels.treasury.paid_orders()
-    known = await channels.database.reader.orders.invoiced(
-        each.payment_hash for each in paid
-    )
+    reader, hashes = channels.database.reader, [each.payment_hash for each in paid]
+    known = {
+        *await reader.orders.invoiced(hashes),
+        *await reader.extensions.invoiced(hashes),
+    }
     return [each for each in paid if each.payment_hash not in known]

@@ -32,6 +32,7 @@ IMPORTANT: Final = frozenset(
         *("backup.missing", "backup.stale"),
         *("order.failed", "payment.returned"),
         *("channel.lease_ending", "channel.closed_early"),
+        *("channel.lease_extending", "channel.lease_not_extended"),
         *("key.expiring", "login.new_device"),
         *ALARMS,
     }

@@ -55,6 +55,124 @@ class OrderReference(msgspec.Struct, forbid_unknown_fields=True):
     order_id: Annotated[OrderId, Meta(max_length=100)]
 
 
+_ALL_SATS = 2_100_000_000_000_000  # that will ever exist
+ExtensionLease = Annotated[
+    int,
+    Meta(
+        ge=1,
+        le=2**31,
+        description="How many blocks to add: a lease duration that is sold.",
+    ),
+]
+Premium = Annotated[int, Meta(description="The premium for these blocks, in satoshis.")]
+ExtensionFee = Annotated[
+    int, Meta(description="The price: premium and service fee, in satoshis.")
+]
+ExtensionDue = Annotated[
+    int,
+    Meta(
+        description=(
+            "Amount to pay by an invoice, in satoshis: nothing if credit and corporate "
+            "account cover the price, else all of it."
+        )
+    ),
+]
+LeaseEndsBlock = Annotated[
+    int, Meta(description="The block at which the lease ends then.")
+]
+
+
+class WantedExtensionQuote(msgspec.Struct, forbid_unknown_fields=True):
+    """By how much to extend a lease."""
+
+    lease_duration_blocks: ExtensionLease = 2_016
+
+
+class WantedExtension(msgspec.Struct, forbid_unknown_fields=True):
+    """By how much to extend a lease, and up to which price."""
+
+    lease_duration_blocks: ExtensionLease = 2_016
+    max_fee: Annotated[
+        Annotated[int, Meta(ge=0, le=_ALL_SATS)] | UnsetType,
+        Meta(description="Refuse if the price is more than this, in satoshis."),
+    ] = UNSET
+
+
+class WantedAutoExtend(msgspec.Struct, forbid_unknown_fields=True):
+    """How to extend a lease each time before it ends."""
+
+    max_fee: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=_ALL_SATS,
+            description="The most that each extension may cost, in satoshis.",
+        ),
+    ]
+    lease_duration_blocks: ExtensionLease = 2_016
+
+
+class AutoExtend(msgspec.Struct):
+    """How a lease is extended each time before it ends, paid from credit."""
+
+    lease_duration_blocks: Annotated[
+        int, Meta(description="How many blocks are added each time.")
+    ]
+    max_fee: Annotated[
+        int, Meta(description="The most that each extension may cost, in satoshis.")
+    ]
+
+
+class ExtensionQuoteAnswer(msgspec.Struct):
+    """The price of more blocks for a channel's lease."""
+
+    order_id: OrderId
+    lease_duration_blocks: Annotated[
+        int, Meta(description="How many blocks are added.")
+    ]
+    service_fee: ServiceFee
+    premium: Premium
+    total_fee: ExtensionFee
+    credit_used: CreditUsed
+    amount_due: ExtensionDue
+    lease_ends_block: LeaseEndsBlock
+
+
+class ExtensionAnswer(msgspec.Struct):
+    """An extension of a channel's lease."""
+
+    extension_id: Annotated[str, Meta(description="The extension's id.")]
+    order_id: OrderId
+    creation_date: Created
+    status: Annotated[
+        str,
+        one_of(
+            "`extended`, or what became of its invoice; see Extend a lease.",
+            *("waiting_payment", "settling", "extended", "expired", "failed"),
+        ),
+    ]
+    lease_duration_blocks: Annotated[
+        int, Meta(description="How many blocks are added.")
+    ]
+    service_fee: ServiceFee
+    premium: Premium
+    total_fee: ExtensionFee
+    credit_used: CreditUsed
+    amount_due: ExtensionDue
+    lightning_invoice: Annotated[
+        str, Meta(description="The Lightning invoice to pay, or empty.")
+    ]
+    lease_ends_block: LeaseEndsBlock
+
+
+class ExtensionsAnswer(msgspec.Struct):
+    """All extensions of a channel's lease, oldest first."""
+
+    extensions: Annotated[
+        list[ExtensionAnswer], Meta(description="The extensions, oldest first.")
+    ]
+
+
 class OrdersQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Which orders to return, and the page of them."""
 
@@ -208,6 +326,10 @@ class OrderAnswer(_OrderFields):
     unused_fee: Annotated[
         int | UnsetType,
         Meta(description="The unused part of `pool_fee`, which you got back."),
+    ] = UNSET
+    auto_extend: Annotated[
+        AutoExtend | UnsetType,
+        Meta(description="How its lease is extended before it ends, if you chose so."),
     ] = UNSET
 
 

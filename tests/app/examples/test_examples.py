@@ -39,6 +39,7 @@ NEW_NODE = {
     "settings": SETTINGS,
 }
 CHANNEL = {"capacity": 1_000_000, "lease_duration_blocks": 4_032}
+PEER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
 
 async def _node(record: Recorder, fleet_harness: FleetHarness) -> str:
@@ -145,6 +146,22 @@ async def _filled(alice: Caller, world: World) -> None:
     assert world.market.match(ticket, unused=318)
     await world.follow_tickets()
     await until(alice, order, "filled")
+
+
+async def _extended(record: Recorder, alice: Caller, world: World) -> None:
+    """Have a channel to a node opened, and keep it."""
+    world.seller.fill([3_000_000] * 2)
+    world.seller.online.add(PEER)
+    order = (await alice.post("/flow/create", {**CHANNEL, "node": PEER})).json()
+    if order["lightning_invoice"]:
+        world.pay(order)
+    await until(alice, order, "filled")
+    this = {"order_id": order["order_id"]}
+    await record.call("flow_quote_extension", {}, **this)
+    await record.call("flow_extend", {"max_fee": 7_000}, **this)
+    await record.call("flow_list_extensions", **this)
+    await record.call("flow_set_auto_extend", {"max_fee": 7_000}, **this)
+    await record.call("flow_unset_auto_extend", **this)
 
 
 async def _subscriptions(record: Recorder) -> None:
@@ -260,6 +277,7 @@ async def test_every_example_is_what_the_api_answers_and_fits_its_schema(
     await record.call("events_list", query={"type": "order.*", "limit": 2})
     await _subscriptions(record)
     await _operators(record, alice, fleet_harness, world)
+    await _extended(record, alice, world)
     answer = record.text()
     if "WRITE_EXAMPLES" in os.environ:
         FILE.write_text(answer, encoding="utf-8")

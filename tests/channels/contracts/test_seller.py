@@ -112,6 +112,34 @@ async def test_a_channel_is_opened_with_its_coin_and_found_by_its_order(
     assert found == replace(opening, height=found.height)
 
 
+async def test_an_open_channel_has_a_short_id(world: World, order_id: str) -> None:
+    coin = await world.fill(_some())
+    await world.seller.connect(world.peer, [world.at])
+    opening = await world.seller.open(wanted(world, order_id, coin))
+    assert isinstance(opening, Opening)
+    point = opening.channel_point
+    assert point not in await world.seller.channel_ids(world.peer)
+    await world.mine()
+
+    async def is_told() -> bool:
+        return point in await world.seller.channel_ids(world.peer)
+
+    await until(is_told)
+    block, transaction, output = map(
+        int, (await world.seller.channel_ids(world.peer))[point].split("x")
+    )
+    assert opening.height < block <= (await world.seller.wallet()).height
+    assert transaction > 0
+    assert output in {0, 1}
+    assert await world.seller.channel_ids(STRANGER) == {}
+    await world.close_channel(point)
+
+    async def is_gone() -> bool:
+        return point not in await world.seller.channel_ids(world.peer)
+
+    await until(is_gone)
+
+
 async def test_an_opening_outlives_a_reorganisation(
     world: World, order_id: str
 ) -> None:

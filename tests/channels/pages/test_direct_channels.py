@@ -13,6 +13,7 @@ from tests.channels.api.flow.conftest import World
 from tests.channels.pages.test_channels import _text, ordered, until
 from tests.nodes.fleet_harness import FleetHarness
 
+ANOTHER = "7b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e56"
 KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
 
@@ -163,3 +164,71 @@ async def test_a_refusal_is_told(alice: Visitor, world: World) -> None:
     )
     assert "You have not paid yet" not in text
     assert "The payment was already returned, or is credit." in text
+
+
+async def test_a_lease_is_extended_on_its_page(alice: Visitor, world: World) -> None:
+    world.seller.online.add(KEY)
+    page = await ordered(alice, **{"for": "other", "node": KEY})
+    pay(world)
+    await until(lambda: _text(alice, page), shows="Extend the lease")
+    text = await _text(alice, page)
+    assert '<option value="2016 6999">2 weeks for 6,999 sat</option>' in text
+    (once,) = re.findall(r'name="once" value="([0-9a-f-]{36})"', text)
+    for _ in range(2):  # it was typed once
+        answer = await alice.submit(
+            f"{page}/extend", {"blocks": "2016 6999", "once": once}
+        )
+        assert (answer.status, answer.location) == (303, page)
+    text = await _text(alice, page)
+    assert text.count("<dt>Extended</dt>") == 1
+    assert "by 2,016 blocks for 6,999 sat" in text
+    assert "block 5,032" in text
+    for wrong, status in (
+        ("", 400),
+        ("2016", 400),
+        ("x 6999", 400),
+        ("7 6999", 400),
+        ("2016 6998", 409),  # the price was another one when the page was made
+    ):
+        form = {"blocks": wrong, "once": ANOTHER}
+        assert (await alice.submit(f"{page}/extend", form)).status == status, wrong
+
+
+async def test_without_credit_its_page_has_an_invoice(
+    alice: Visitor, world: World
+) -> None:
+    world.seller.online.add(KEY)
+    page = await ordered(alice, **{"for": "other", "node": KEY})
+    pay(world)
+    text = await until(lambda: _text(alice, page), shows="Extend the lease")
+    fee = re.findall(r'<option value="8064 (\d+)">', text)[0]
+    (once,) = re.findall(r'name="once" value="([0-9a-f-]{36})"', text)
+    form = {"blocks": f"8064 {fee}", "once": once}
+    assert (await alice.submit(f"{page}/extend", form)).status == 303
+    text = await _text(alice, page)
+    assert f"Pay <strong>{int(fee):,} sat</strong> over Lightning" in text
+    assert 'id="extension-invoice"' in text
+    request = list(world.payments.requests.values())[-1]
+    assert request.lightning_invoice in text
+    world.payments.pay(request)
+    await until(lambda: _text(alice, page), shows="by 8,064 blocks for")
+
+
+async def test_it_is_chosen_on_its_page_that_a_lease_goes_on(
+    alice: Visitor, world: World
+) -> None:
+    world.seller.online.add(KEY)
+    page = await ordered(alice, **{"for": "other", "node": KEY})
+    pay(world)
+    await until(lambda: _text(alice, page), shows="Extend automatically")
+    form = {"blocks": "4032", "max_fee": "12,000"}
+    assert (await alice.submit(f"{page}/auto-extend", form)).status == 303
+    shown = "by 4,032 blocks, for at most 12,000 sat"
+    assert shown in await _text(alice, page)
+    for wrong in ("", "0", "-1", "x", "9" * 20):
+        answer = await alice.submit(
+            f"{page}/auto-extend", {"blocks": "4032", "max_fee": wrong}
+        )
+        assert answer.status == 400, wrong
+    assert (await alice.submit(f"{page}/auto-extend", {"stop": "1"})).status == 303
+    assert shown not in await _text(alice, page)

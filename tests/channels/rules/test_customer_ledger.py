@@ -42,7 +42,12 @@ def test_every_place_but_an_organizations_is_the_operators() -> None:
         for name in vars(ledger)
         if name.isupper() and isinstance(getattr(ledger, name), str)
     }
-    others = {ledger.UNUSED_FEE, ledger.UNDONE, ledger.PLATFORM}
+    others = {
+        ledger.UNUSED_FEE,
+        ledger.UNDONE,
+        ledger.EXTENSION,
+        ledger.PLATFORM,
+    }
     assert accounts - others == set(ledger.OPERATORS)
 
 

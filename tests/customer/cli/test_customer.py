@@ -373,6 +373,38 @@ def test_a_channel_is_ordered_for_a_node_by_its_key(
     assert "next: the channel is published" in filled.stdout
 
 
+def test_a_lease_is_extended_after_a_question(
+    here: ServedPlatform, typed: Typed
+) -> None:
+    node = f"02{POINT}"
+    here.seller.fill([1_500_000])
+    here.seller.online.add(node)
+    made = printed_json(typed("channels", "order", CAPACITY, "--for", node, "--json"))
+    order_id = made["order_id"]
+    if not made["paid"]:
+        here.pay(order_id)
+    filled = typed("channels", "show", order_id, "--wait", "filled", "--json")
+    before = printed_json(filled)["lease_ends_block"]
+    extend = ("channels", "extend", order_id)
+    price = printed_json(typed(*extend, "--quote", "--json"))
+    assert (price["total_fee"], price["lease_ends_block"]) == (6_999, before + 2_016)
+    asked = typed(*extend, given="n\n")
+    assert "by 2 weeks (2,016 blocks) for 6,999 sat" in asked.stderr
+    cheap = typed(*extend, "--yes", "--max-fee", "6998")
+    assert (cheap.exit_code, "max_fee: the price is 6,999" in cheap.stderr) == (5, True)
+    dear = typed(*extend, "--lease", "52416", "--yes", "--qr")
+    assert dear.exit_code == 0, dear.output
+    if "next: pay the invoice" in dear.stdout:
+        assert "█" in dear.stderr or "▄" in dear.stderr
+    automatic = typed(*extend, "--auto")
+    assert (automatic.exit_code, "--max-fee" in automatic.stderr) == (2, True)
+    automatic = typed(*extend, "--auto", "--max-fee", "10000")
+    assert "by 2 weeks (2,016 blocks), for at most 10,000 sat" in automatic.stdout
+    assert "auto_extend" not in typed(*extend, "--no-auto").stdout
+    missing = typed("channels", "extend", "nowhere", "--yes")
+    assert missing.exit_code == 4
+
+
 def test_a_channel_for_a_name_that_is_not_there_is_refused(
     here: ServedPlatform, typed: Typed, pier: str
 ) -> None:

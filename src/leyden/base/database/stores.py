@@ -9,6 +9,7 @@ from leyden.base.rows.answers import SavedResponses
 from leyden.base.rows.audit import Audit
 from leyden.base.rows.findings import Findings
 from leyden.base.tasks.rows.tasks import Tasks
+from leyden.channels.direct.rows.extensions import Extensions
 from leyden.channels.direct.rows.fundings import Fundings
 from leyden.channels.direct.rows.jit_orders import JitOrders
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Orders
@@ -110,6 +111,7 @@ class Stores:
     emails = _store(Emails)
     events = _store(EventRows)
     first_steps = _store(FirstStepsOfAll)
+    extensions = _store(Extensions)
     findings = _store(Findings)
     fundings = _store(Fundings)
     homes = _store(HomeRows)

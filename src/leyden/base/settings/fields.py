@@ -366,6 +366,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Maximum amount reserved for paid LSPS1 orders without a channel, in sat."""
     lsps1_requests_per_minute: Some = 60
     """Maximum LSPS1 requests per minute, per peer or IP address."""
+    lsps7: bool = False
+    """Let nodes extend their channels' leases over LSPS7, a draft; needs lsps1."""
     jit_host: str = ""
     """HOST:PORT of the REST of the lnd of just-in-time channels; empty: none."""
     jit_certificate: str = ""

@@ -13,7 +13,8 @@ from leyden.base.http.operations import Request
 from leyden.base.rules.times import from_us, to_iso, to_us
 from leyden.base.rules.units import MAX_SATS, Sats
 from leyden.channels import leased_channels, orders, sources
-from leyden.channels.direct import destinations, reservations
+from leyden.channels.direct import destinations, extensions, reservations
+from leyden.channels.direct.rules.extensions import SUFFIX, Extension
 from leyden.channels.leased_channels import LeasedChannel
 from leyden.channels.rules.orders import Order, OrderFilter, OrderStatus
 from leyden.channels.rules.pricing import (
@@ -28,12 +29,19 @@ from leyden.channels.services import ChannelServices
 from leyden.channels.tickets.ticket_source import open_ticket, wait_for_ticket
 from leyden.errors import Malformed, TreasuryAway
 from leyden.schemas.flow import (
+    AutoExtend,
     CancelledOrder,
+    ExtensionAnswer,
+    ExtensionQuoteAnswer,
+    ExtensionsAnswer,
     OrderAnswer,
     OrderReference,
     OrdersAnswer,
     OrdersQuery,
     QuoteAnswer,
+    WantedAutoExtend,
+    WantedExtension,
+    WantedExtensionQuote,
 )
 
 # Held to what is given out: a NUL in an id, say, is more than PostgreSQL takes.
@@ -176,6 +184,106 @@ async def cancel(request: Request, body: OrderReference) -> CancelledOrder:
     return _cancelled(order, open_ticket(channels, order))
 
 
+async def quote_extension(
+    request: Request, body: WantedExtensionQuote
+) -> ExtensionQuoteAnswer:
+    """Return the price of extending an order's lease.
+
+    Only channels to a node that the order named can be extended, while they are open.
+    """
+    offer = await extensions.quote(
+        _channels(request),
+        request.principal.organization_id,
+        request.path["order_id"],
+        body.lease_duration_blocks,
+    )
+    paid_by = offer.paid_by
+    return ExtensionQuoteAnswer(
+        order_id=offer.order.id,
+        lease_duration_blocks=offer.blocks,
+        service_fee=offer.service_fee,
+        premium=offer.premium,
+        total_fee=offer.total_fee,
+        credit_used=paid_by.credit_used if paid_by else 0,
+        amount_due=0 if paid_by else offer.total_fee,
+        lease_ends_block=offer.ends,
+    )
+
+
+async def extend(request: Request, body: WantedExtension) -> ExtensionAnswer:
+    """Extend an order's lease.
+
+    If credit and the corporate account cover the price, the lease is extended at once.
+    Otherwise the response has an invoice for the whole price, and the lease is
+    extended once it is paid.
+    """
+    made = await extensions.extend(
+        _channels(request),
+        request.principal.organization_id,
+        request.path["order_id"],
+        f"{request.key}{SUFFIX}",
+        body.lease_duration_blocks,
+        most=None if body.max_fee is UNSET else body.max_fee,
+        actor=request.principal.actor,
+        now=request.now,
+    )
+    return _extension(made)
+
+
+async def list_extensions(request: Request) -> ExtensionsAnswer:
+    """List the extensions of an order's lease."""
+    channels = _channels(request)
+    order = await orders.get(
+        channels, request.principal.organization_id, request.path["order_id"]
+    )
+    found = await channels.database.reader.extensions.of_orders([order.id])
+    return ExtensionsAnswer(extensions=[_extension(each) for each in found])
+
+
+async def set_auto_extend(request: Request, body: WantedAutoExtend) -> OrderAnswer:
+    """Extend an order's lease each time before it ends, up to a price.
+
+    Two days before the end, the price is paid from credit and the corporate account.
+    """
+    return await _set_automatic(request, body.lease_duration_blocks, body.max_fee)
+
+
+async def unset_auto_extend(request: Request) -> OrderAnswer:
+    """Let an order's lease end. A second call has no further effect."""
+    return await _set_automatic(request, 0, 0)
+
+
+async def _set_automatic(request: Request, blocks: int, most: int) -> OrderAnswer:
+    channels = _channels(request)
+    order = await extensions.set_automatic(
+        channels,
+        request.principal.organization_id,
+        request.path["order_id"],
+        blocks=blocks,
+        most=most,
+        actor=request.principal.actor,
+        now=request.now,
+    )
+    return await _ordered(channels, order)
+
+
+def _extension(extension: Extension) -> ExtensionAnswer:
+    return ExtensionAnswer(
+        extension_id=extension.id,
+        order_id=extension.order_id,
+        creation_date=to_iso(extension.created),
+        status=extension.status,
+        lease_duration_blocks=extension.blocks,
+        service_fee=extension.service_fee,
+        premium=extension.premium,
+        total_fee=extension.total_fee,
+        credit_used=extension.credit_used,
+        amount_due=extension.amount_due,
+        lightning_invoice=extension.lightning_invoice,
+        lease_ends_block=extension.ends,
+    )
+
+
 async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
     """List orders."""
     channels = _channels(request)
@@ -298,6 +406,9 @@ def _shown(
         lease_ends=to_iso(channel.ends),
         lease_ends_block=channel.ends_at or msgspec.UNSET,
         unused_fee=channel.unused_fee,
+        auto_extend=AutoExtend(channel.auto_blocks, channel.auto_most)
+        if channel.auto_blocks
+        else UNSET,
     )
 
 

@@ -19,6 +19,8 @@ I14 a just-in-time order has booked what its forwards earned and its channel cos
     has a channel, coins of its own and forwarded parts as its status requires
 I15 the purse's channels have what lnd's history of forwards says, and what it says of
     just-in-time orders is booked
+I16 an extension of a lease has booked its price, and the lease is as much longer as
+    its extensions say
 """
 
 from leyden.values import Struct

@@ -12,7 +12,13 @@ from pathlib import Path
 from leyden.base.database.database import Database
 from leyden.base.database.stores import Stores
 from leyden.base.rules.times import utc_now
-from leyden.channels.books import jit_rules, order_rules, purse_rules, treasury_rules
+from leyden.channels.books import (
+    extension_rules,
+    jit_rules,
+    order_rules,
+    purse_rules,
+    treasury_rules,
+)
 from leyden.channels.books.broken_rules import Broken
 from leyden.channels.direct.base import Purse
 from leyden.channels.payments.base import Payments
@@ -43,6 +49,7 @@ async def verify(
         broken += [each async for each in _coupons(books)]
         broken += [each async for each in _orders(books)]
         broken += [each async for each in jit_rules.broken_by(books)]
+        broken += [each async for each in extension_rules.broken_by(books)]
     broken += [
         Broken("I10", f"node {node_id} has pending webhooks, and no task sends them")
         for node_id in await database.reader.subscriptions.nodes_without_task()
@@ -58,6 +65,10 @@ async def verify(
     if payments is not None:
         broken += [
             each async for each in treasury_rules.broken_by_identity(database, payments)
+        ]
+        broken += [
+            each
+            async for each in extension_rules.broken_by_payments(database, payments)
         ]
         async for orders in all_orders(database.reader):
             broken += [

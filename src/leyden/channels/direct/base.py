@@ -82,6 +82,13 @@ class Seller(Protocol):
         """List channels that are closed, or being closed."""
         ...
 
+    async def channel_ids(self, pubkey: str) -> dict[str, str]:
+        """Return the short channel ids of a node's open, confirmed channels, by point.
+
+        As `BLOCKxTRANSACTIONxOUTPUT`.
+        """
+        ...
+
     async def spending(
         self, coins: Collection[Outpoint], *, since: int
     ) -> list[WalletTransaction]:

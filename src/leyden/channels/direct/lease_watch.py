@@ -1,4 +1,4 @@
-"""Watch direct channels until their leases end.
+"""Watch direct channels until their leases end, and extend those that shall go on.
 
 The platform never closes a channel. If one is closed before its lease has ended, its
 buyer gets an event and the operator an alarm. Only the operator can find out who closed
@@ -9,11 +9,12 @@ import logging
 from datetime import datetime
 from typing import Final
 
-from leyden.base.database.stores import Stores
-from leyden.base.rules.units import BLOCKS_PER_WEEK
+from leyden.channels.direct import extensions
 from leyden.channels.direct.base import Seller
+from leyden.channels.direct.rules.extensions import AUTO_BLOCKS_LEFT
 from leyden.channels.direct.rules.openings import ClosedChannel, SellerWallet
 from leyden.channels.rows.leases import RunningLease
+from leyden.channels.rules.leases import ENDED, ENDING, due_event
 from leyden.channels.services import ChannelServices
 from leyden.events.rules.events import Data, Event
 from leyden.values import replace
@@ -21,7 +22,8 @@ from leyden.values import replace
 log = logging.getLogger(__name__)
 
 _BATCH: Final = 500
-_NOTHING, _ENDING, _ENDED = 0, 1, 2  # the last event announced for a lease
+_EVENTS: Final = {ENDING: "channel.lease_ending", ENDED: "channel.lease_ended"}
+_EXTENDING: Final = "channel.lease_extending"  # instead, where it will go on by itself
 
 
 async def check(
@@ -32,15 +34,18 @@ async def check(
     running = await reader.running(after=after, limit=_BATCH)
     if not running:
         return
-    closed = {each.point: each for each in await seller.closed()}
+    found = await seller.closed()
+    closed = {each.point: each for each in found}
+    channels_now = extensions.seen(wallet, found)
     while running:
         after = running[-1].order_id
         for lease in running:
             now = channels.clock()
             change = _next_state(lease, closed.get(lease.point), wallet.height, now=now)
             if change is not None:
-                async with channels.database.transaction() as tx:
-                    await _announce(tx, lease, *change, now=now)
+                await _announce(channels, lease, *change, now=now)
+            elif _is_due(lease, wallet.height):
+                await extensions.try_automatically(channels, lease, channels_now)
         running = await reader.running(after=after, limit=_BATCH)
 
 
@@ -50,7 +55,7 @@ async def ended(channels: ChannelServices) -> list[RunningLease]:
     found: list[RunningLease] = []
     while running := await reader.running(after=after, limit=_BATCH):
         after = running[-1].order_id
-        found += [lease for lease in running if lease.announced == _ENDED]
+        found += [lease for lease in running if lease.announced == ENDED]
     return found
 
 
@@ -62,24 +67,41 @@ def _next_state(
         early = (closed.height or height) < lease.ends
         after = replace(lease, closed=now, closed_early=early)
         return after, "channel.closed_early" if early else ""
-    if height >= lease.ends and lease.announced < _ENDED:
-        return replace(lease, announced=_ENDED), "channel.lease_ended"
-    if height >= lease.ends - BLOCKS_PER_WEEK and lease.announced < _ENDING:
-        return replace(lease, announced=_ENDING), "channel.lease_ending"
-    return None
+    event = due_event(lease.ends, height)
+    if event <= lease.announced:
+        return None
+    goes_on = event == ENDING and lease.auto_blocks
+    after = replace(lease, announced=event)
+    return after, _EXTENDING if goes_on else _EVENTS[event]
+
+
+def _is_due(lease: RunningLease, height: int) -> bool:
+    """Return whether a lease shall be extended by itself now, or could not be."""
+    if not lease.auto_blocks or height < lease.ends - AUTO_BLOCKS_LEFT:
+        return False
+    return height < lease.ends or not lease.auto_refused
 
 
 async def _announce(
-    tx: Stores, before: RunningLease, after: RunningLease, kind: str, *, now: datetime
+    channels: ChannelServices,
+    before: RunningLease,
+    after: RunningLease,
+    kind: str,
+    *,
+    now: datetime,
 ) -> None:
-    if not await tx.leases.change(before, after) or not kind:
-        return  # another process announced it, or there is nothing to announce
     data: Data = {
         "order_id": after.order_id,
         "channel_point": after.point,
         "lease_ends_block": after.ends,
     }
-    event = Event(organization_id=after.organization_id, type=kind, data=data)
-    tx.events.add(event, at=now)
+    if kind == _EXTENDING:
+        price = await extensions.price_of_automatic(channels, after)
+        data = {**data, "lease_duration_blocks": after.auto_blocks, "amount": price}
+    async with channels.database.transaction() as tx:
+        if not await tx.leases.change(before, after) or not kind:
+            return  # another process announced it, or there is nothing to announce
+        event = Event(organization_id=after.organization_id, type=kind, data=data)
+        tx.events.add(event, at=now)
     if after.closed_early:
         log.warning("a channel was closed before its lease ended", extra=dict(data))

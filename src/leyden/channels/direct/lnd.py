@@ -18,6 +18,7 @@ from leyden.channels.direct.base import BumpRefused, WantedOpening
 from leyden.channels.direct.connection import SellerConnection, check_ready
 from leyden.channels.direct.lnd_fundings import LndFundings
 from leyden.channels.direct.rules.fundings import WalletTransaction
+from leyden.channels.direct.rules.jit import scid_text
 from leyden.channels.direct.rules.openings import (
     ClosedChannel,
     Coin,
@@ -199,6 +200,18 @@ class LndSeller:
                     ClosedChannel(point=point, by_seller=bool(is_ours), height=0)
                 )
         return channels
+
+    async def channel_ids(self, pubkey: str) -> dict[str, str]:
+        """Return the short channel ids of a node's open, confirmed channels."""
+        peer = base64.urlsafe_b64encode(bytes.fromhex(pubkey)).decode()
+        response = await self._lnd.call_or_away("GET", f"/v1/channels?peer={peer}")
+        found = {}
+        for channel in response["channels"]:
+            # lnd calls a channel by its alias until it is confirmed.
+            field = "zero_conf_confirmed_scid" if channel["zero_conf"] else "chan_id"
+            if number := int(channel[field]):
+                found[str(channel["channel_point"])] = scid_text(number)
+        return found
 
     async def spending(
         self, coins: Collection[Outpoint], *, since: int

@@ -1,5 +1,6 @@
 """Pages of orders: how to pay, progress, the channel, cancelling."""
 
+import uuid
 from collections.abc import Hashable, Sequence
 from datetime import datetime
 from typing import Final
@@ -10,15 +11,16 @@ from leyden.base.pages import changes as changing
 from leyden.base.pages import private_chain, qr_codes
 from leyden.base.pages.visits import Visit, redirect
 from leyden.base.rules.times import from_us, to_us
-from leyden.base.rules.units import BLOCKS_PER_WEEK, Sats
+from leyden.base.rules.units import BLOCKS_PER_WEEK, MAX_SATS, Sats
 from leyden.channels import leased_channels, orders
-from leyden.channels.direct import reservations
+from leyden.channels.direct import extensions, reservations
 from leyden.channels.direct.rows.fundings import KnownBump
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
+from leyden.channels.direct.rules.extensions import SUFFIX, Extension, ExtensionStatus
 from leyden.channels.leased_channels import LeasedChannel
 from leyden.channels.rules.orders import Order, OrderEvent, OrderStatus
 from leyden.channels.rules.payments import GONE, Output, OutputState
-from leyden.channels.rules.pricing import ChannelKind
+from leyden.channels.rules.pricing import LEASES, ChannelKind, extension_price
 from leyden.channels.services import ChannelServices
 from leyden.channels.tickets import ticket_source
 from leyden.errors import Conflict, Malformed, TreasuryAway
@@ -49,6 +51,8 @@ class _Tracked(Struct, frozen=True, kw_only=True):
     channel: LeasedChannel | None = None  # once the order is filled
     bumps: tuple[KnownBump, ...] = ()  # of its transaction, which stayed unconfirmed
     lost: bool = False  # its channel was published, but can never open
+    extensions: tuple[Extension, ...] = ()  # of its lease, but for unpaid ones
+    unpaid_extension: Extension | None = None
 
     __repr__ = hiding("ticket")
 
@@ -62,7 +66,19 @@ class _Tracked(Struct, frozen=True, kw_only=True):
         """The stamp, which changes whenever anything shown here changes."""
         order = self.order
         payments = self.unconfirmed, self.arrived
-        return order.status, order.paid, self.steps, *payments, len(self.bumps)
+        return (
+            *(order.status, order.paid, self.steps, *payments, len(self.bumps)),
+            len(self.extensions),
+            self.unpaid_extension.id if self.unpaid_extension else "",
+        )
+
+
+class _ExtensionPrice(Struct, frozen=True, kw_only=True):
+    """More blocks for a lease, and their price."""
+
+    blocks: int
+    weeks: int
+    fee: Sats
 
 
 async def list_(visit: Visit) -> Response:
@@ -123,6 +139,13 @@ async def show(visit: Visit) -> Response:
         if order.onchain_address
         else "",
         may_cancel=order.may(OrderEvent.CANCELLED),
+        prices=_extension_prices(channels, order),
+        once=uuid.uuid4(),
+        extension_qr=await qr_codes.qr(
+            visit, f"lightning:{tracked.unpaid_extension.lightning_invoice}".upper()
+        )
+        if tracked.unpaid_extension
+        else "",
         has_customer=_has_customer(visit),
         ahead=_ahead(order),
         seller_uri=await _seller_uri(channels, order),
@@ -132,6 +155,21 @@ async def show(visit: Visit) -> Response:
         Status=OrderStatus,
         weeks=order.quote.channel.lease_duration_blocks // BLOCKS_PER_WEEK,
     )
+
+
+def _extension_prices(channels: ChannelServices, order: Order) -> list[_ExtensionPrice]:
+    """Return what extending the order's lease costs; nothing if it has none."""
+    if order.kind is ChannelKind.TICKET or order.status is not OrderStatus.FILLED:
+        return []
+    channel, terms = order.quote.channel, channels.rules.terms
+    return [
+        _ExtensionPrice(
+            blocks=blocks,
+            weeks=blocks // BLOCKS_PER_WEEK,
+            fee=Sats(sum(extension_price(channel, blocks, terms))),
+        )
+        for blocks in LEASES
+    ]
 
 
 def _has_customer(visit: Visit) -> bool:
@@ -210,15 +248,55 @@ async def cancel(visit: Visit) -> Response:
     return redirect(f"{visit.root}/channels/{order.id}")
 
 
+async def extend(visit: Visit) -> Response:
+    """Extend the lease by the chosen blocks, for the price that was shown with them."""
+    blocks, _, fee = visit.form.text("blocks").partition(" ")
+    if not blocks.isdecimal() or not fee.isdecimal():
+        raise Malformed("blocks: choose by how much to extend the lease")
+    await extensions.extend(
+        channels_of(visit),
+        visit.organization_id,
+        visit.path["order_id"],
+        f"{visit.form.key('once')}{SUFFIX}",
+        int(blocks),
+        most=int(fee),
+        actor=visit.user.actor,
+        now=visit.now,
+    )
+    return redirect(f"{visit.root}/channels/{visit.path['order_id']}")
+
+
+async def auto_extend(visit: Visit) -> Response:
+    """Choose whether the lease goes on by itself, by how much, up to which price."""
+    form = visit.form
+    most = 0 if form.text("stop") else form.number("max_fee")
+    if not form.text("stop") and not 1 <= most <= MAX_SATS:
+        raise Malformed("max_fee: must be at least 1 sat")
+    await extensions.set_automatic(
+        channels_of(visit),
+        visit.organization_id,
+        visit.path["order_id"],
+        blocks=0 if form.text("stop") else form.number("blocks"),
+        most=most,
+        actor=visit.user.actor,
+        now=visit.now,
+    )
+    return redirect(f"{visit.root}/channels/{visit.path['order_id']}")
+
+
 async def simulate_payment(visit: Visit) -> Response:
     """Pay the order's invoice, as the customer of a private chain."""
     chain = private_chain.chain_of(visit)
-    order = await orders.get(
+    tracked = await _track(
         channels_of(visit), visit.organization_id, visit.path["order_id"]
     )
-    if order.status is not OrderStatus.WAITING_PAYMENT:
+    order, extension = tracked.order, tracked.unpaid_extension
+    if extension is not None:
+        await chain.pay(extension.lightning_invoice)
+    elif order.status is not OrderStatus.WAITING_PAYMENT:
         raise Conflict("This order is not waiting for a payment.")
-    await chain.pay(order.lightning_invoice)
+    else:
+        await chain.pay(order.lightning_invoice)
     return redirect(f"{visit.root}/channels/{order.id}")
 
 
@@ -257,6 +335,10 @@ async def _track(
     bumps = []
     if order.channel_point:
         bumps = await reader.fundings.bumps_of(order_id)
+    found = []
+    if order_id in leased and order.kind is ChannelKind.DIRECT:
+        found = await reader.extensions.of_orders([order_id])
+    unpaid = [each for each in found if each.status is ExtensionStatus.WAITING_PAYMENT]
     counted = {OutputState.BOOKED, OutputState.BURIED}
     return _Tracked(
         order=order,
@@ -268,4 +350,8 @@ async def _track(
         channel=leased.get(order_id),
         bumps=tuple(bumps),
         lost=order.status is OrderStatus.FAILED and OrderStatus.FILLED in dict(steps),
+        extensions=tuple(
+            each for each in found if each.status is ExtensionStatus.EXTENDED
+        ),
+        unpaid_extension=unpaid[-1] if unpaid else None,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from leyden.base.database.statements import Run, SqlFile
+from leyden.base.database.statements import Row, Run, SqlFile
 from leyden.base.rules.times import from_us, to_us
 from leyden.base.rules.units import Sats
 from leyden.channels.rules.leases import Lease
@@ -20,6 +20,14 @@ class RunningLease(Struct, frozen=True, kw_only=True):
     point: str
     ends: int  # the block
     announced: int  # the last announced event: none, lease ending, or lease ended
+    peer: str = ""  # public key of the seller's node
+    capacity: Sats = Sats(0)
+    extended: int = 0  # blocks
+    # Whether it is extended by itself: for how many blocks (0: not), and up to which
+    # price; and why not, as last announced.
+    auto_blocks: int = 0
+    auto_most: Sats = Sats(0)
+    auto_refused: str = ""
     closed: datetime | None = None
     closed_early: bool = False
 
@@ -54,16 +62,18 @@ class Leases:
     async def running(self, *, after: str = "", limit: int) -> list[RunningLease]:
         """Return direct channels that were not seen closed, ordered by order id."""
         rows = await self._run(sql.running, after=after, limit=limit)
-        return [
-            RunningLease(
-                order_id=order_id,
-                organization_id=organization_id,
-                point=point,
-                ends=int(ends),
-                announced=announced,
-            )
-            for order_id, organization_id, point, ends, announced in rows
-        ]
+        return [_running(row) for row in rows]
+
+    async def running_of(self, order_ids: Iterable[str]) -> dict[str, RunningLease]:
+        """Return the direct channels of these orders that were not seen closed."""
+        rows = await self._run(sql.running_of, order_ids=tuple(order_ids))
+        return {each.order_id: each for each in map(_running, rows)}
+
+    async def running_to(self, node_key: str, *, limit: int) -> list[RunningLease]:
+        """Return a node's direct channels that were not seen closed."""
+        rows = await self._run(sql.running_to, node_key=node_key, limit=limit)
+        found = await self.running_of(order_id for (order_id,) in rows)
+        return list(found.values())
 
     async def of_organization(
         self, organization_id: str, *, limit: int
@@ -83,11 +93,24 @@ class Leases:
             sql.change,
             order_id=before.order_id,
             was_told=before.announced,
+            was_extended=before.extended,
+            was_auto_blocks=before.auto_blocks,
+            was_auto_most=before.auto_most,
+            was_auto_refused=before.auto_refused,
             told=after.announced,
+            extended=after.extended,
+            auto_blocks=after.auto_blocks,
+            auto_most=after.auto_most,
+            auto_refused=after.auto_refused,
             closed=None if after.closed is None else to_us(after.closed),
             closed_early=int(after.closed_early),
         )
         return bool(rows)
+
+    async def extended(self) -> dict[str, int]:
+        """Return by how many blocks leases were extended, by order id."""
+        rows = await self._run(sql.extended)
+        return {order_id: int(blocks) for order_id, blocks in rows}
 
     async def closed_early(self, *, since: datetime, limit: int) -> list[str]:
         """Return the orders whose channel was closed early since then."""
@@ -115,6 +138,9 @@ class Leases:
                     node=node,
                     peer=peer,
                     height=height,
+                    extended=int(extended),
+                    auto_blocks=int(auto_blocks),
+                    auto_most=Sats(auto_most),
                 ),
                 from_us(at),
             )
@@ -128,6 +154,38 @@ class Leases:
                 node,
                 peer,
                 height,
+                extended,
+                auto_blocks,
+                auto_most,
                 at,
             ) in rows
         }
+
+
+def _running(row: Row) -> RunningLease:
+    (
+        order_id,
+        organization_id,
+        point,
+        ends,
+        announced,
+        peer,
+        capacity,
+        extended,
+        auto_blocks,
+        auto_most,
+        auto_refused,
+    ) = row
+    return RunningLease(
+        order_id=order_id,
+        organization_id=organization_id,
+        point=point,
+        ends=int(ends),
+        announced=announced,
+        peer=peer,
+        capacity=Sats(capacity),
+        extended=int(extended),
+        auto_blocks=int(auto_blocks),
+        auto_most=Sats(auto_most),
+        auto_refused=auto_refused,
+    )

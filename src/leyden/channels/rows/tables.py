@@ -192,6 +192,11 @@ leases = Table(
     Column("closed", BigInteger),
     Column("closed_early", Integer, nullable=False, server_default="0"),
     Column("told", Integer, nullable=False, server_default="0"),
+    Column("extended", BigInteger, nullable=False, server_default="0"),  # blocks
+    # Whether it is extended by itself; and why not, as last announced.
+    Column("auto_blocks", BigInteger, nullable=False, server_default="0"),
+    Column("auto_most", BigInteger, nullable=False, server_default="0"),
+    Column("auto_refused", Text, nullable=False, server_default=""),
     CheckConstraint(
         " AND ".join(f"{part} >= 0" for part in _COSTS), name="no_cost_is_negative"
     ),

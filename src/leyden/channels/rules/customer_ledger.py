@@ -36,6 +36,7 @@ class EntryKind(StrEnum):
     FILLED = auto()  # the price of a channel
     UNUSED_FEE = auto()  # the part of it that the auction did not take
     UNDONE = auto()  # the price, returned because the channel can never open
+    EXTENDED = auto()  # the price of more blocks for a channel's lease
     RELEASED = auto()
     REVERSED = auto()
     REFUND = auto()
@@ -78,6 +79,8 @@ def kind_of(entry: Entry) -> EntryKind:
         return EntryKind.UNUSED_FEE
     if entry.key.startswith(ledger.UNDONE):
         return EntryKind.UNDONE
+    if entry.key.startswith(ledger.EXTENSION):
+        return EntryKind.EXTENDED
     return _KINDS[entry.what]
 
 

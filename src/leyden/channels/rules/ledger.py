@@ -56,9 +56,11 @@ OPERATORS = (
 # Who books entries that no operator asked for.
 PLATFORM = "leyden"
 
-# Prefixes of keys: of a returned fee, and of an entry that reverses another one.
+# Prefixes of keys: of a returned fee, of an entry that reverses another one, and of
+# the price of an extended lease.
 UNUSED_FEE = "unused:"
 UNDONE = "undone:"
+EXTENSION = "extension:"
 
 _MAY_GO_BELOW_ZERO = (
     RECEIVED,
@@ -239,7 +241,26 @@ def undone(entries: Iterable[Entry]) -> list[Entry]:
             note="the channel can never come",
         )
         for each in entries
-        if each.what in SPENT
+        if each.what in SPENT and not each.key.startswith(EXTENSION)
+    ]
+
+
+def extensions_undone(order_id: str, entries: Iterable[Entry]) -> list[Entry]:
+    """Return entries that hold for an order what its longer lease cost.
+
+    Not back where it came from: a corporate account may have paid it since.
+    """
+    return [
+        replace(
+            each,
+            key=f"{UNDONE}{each.key}",
+            what=Reason.RELEASED,
+            source=each.target,
+            target=held(order_id),
+            note="the channel can never come",
+        )
+        for each in entries
+        if each.key.startswith(EXTENSION)
     ]
 
 

@@ -143,10 +143,27 @@ def quote_in_full(channel: Channel, terms: Terms) -> Quote:
     return replace(_direct_price(channel, terms), keeps_unused_fee=True)
 
 
+def extension_price(channel: Channel, blocks: int, terms: Terms) -> tuple[Sats, Sats]:
+    """Return premium and service fee for so many more blocks of a direct channel.
+
+    Both are those of a new channel. There is no transaction to pay for.
+    """
+    _, rate_fixed = _rate(blocks, terms)
+    return (
+        premium(channel.capacity, rate_fixed, blocks),
+        _service_fee(channel, terms),
+    )
+
+
+def _rate(blocks: int, terms: Terms) -> tuple[int, int]:
+    """Return the terms' rate for a lease: in bps, and in parts per billion a block."""
+    rate_bps = rounded_up(terms.rate_bps * blocks, USUAL_LEASE)
+    return rate_bps, rate_bps * _PPB // (_BPS * blocks)
+
+
 def _direct_price(channel: Channel, terms: Terms) -> Quote:
     blocks = channel.lease_duration_blocks
-    rate_bps = rounded_up(terms.rate_bps * blocks, USUAL_LEASE)
-    rate_fixed = rate_bps * _PPB // (_BPS * blocks)
+    rate_bps, rate_fixed = _rate(blocks, terms)
     return Quote(
         channel=channel,
         rate_bps=rate_bps,

@@ -151,6 +151,8 @@ def treasury_access(settings: Settings) -> LndAccess:
 def lsps1_of(settings: Settings) -> Lsps1Settings | None:
     """Return the settings of LSPS1, if it is enabled."""
     if not settings.lsps1:
+        if settings.lsps7:
+            raise SetupError("lsps1: needed by lsps7; see docs/operators/lsps1.md")
         return None
     for name in ("seller_host", "lsps1_organization"):
         if not getattr(settings, name):
@@ -162,6 +164,7 @@ def lsps1_of(settings: Settings) -> Lsps1Settings | None:
         orders_per_address=settings.lsps1_orders_per_address,
         most_reserved=Sats(settings.lsps1_most_reserved),
         messages_per_minute=settings.lsps1_requests_per_minute,
+        extends=settings.lsps7,
     )
 
 

@@ -62,6 +62,16 @@ def _channel_event(name: str, about: str) -> EventType:
     return _money_event(f"channel.{name}", about, data)
 
 
+def _lease_event(name: str, about: str, **more: str | int) -> EventType:
+    data: Data = {
+        "order_id": _ORDER_ID,
+        "channel_point": f"{'5f' * 32}:0",
+        "lease_ends_block": 854_032,
+        **more,
+    }
+    return _money_event(f"channel.{name}", about, data)
+
+
 def _money_event(name: str, about: str, example: Data) -> EventType:
     scopes = frozenset({Scope.FLOW})
     return EventType(name=name, about=about, example=example, scopes=scopes)
@@ -179,6 +189,27 @@ TYPES: Final[Mapping[str, EventType]] = {
         ),
         _channel_event(
             "lease_ended", "The lease of a channel that we opened to a node has ended."
+        ),
+        _lease_event(
+            "lease_extended",
+            "The lease of a channel was extended; `lease_ends_block` is its new end.",
+            lease_duration_blocks=2_016,
+            amount=6_999,
+        ),
+        _lease_event(
+            "lease_extending",
+            "The lease of a channel ends within a week, and will be extended as you "
+            "chose, for about this `amount`. You don't get `channel.lease_ending`.",
+            lease_duration_blocks=2_016,
+            amount=6_999,
+        ),
+        _lease_event(
+            "lease_not_extended",
+            "The lease of a channel should be extended as you chose, but is not: "
+            "`reason` is `price_above_limit`, `credit_missing`, "
+            "`credit_limit_reached` or `not_possible`. We try until it ends.",
+            reason="credit_missing",
+            amount=6_999,
         ),
         _channel_event(
             "closed_early",

@@ -55,6 +55,13 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "order.cancelled": f"{_ORDER} was cancelled.",
     "channel.lease_ending": f"{_CHANNEL}: the lease ends within a week.",
     "channel.lease_ended": f"{_CHANNEL}: the lease has ended.",
+    "channel.lease_extended": f"{_CHANNEL}: the lease was extended.",
+    "channel.lease_extending": (
+        f"{_CHANNEL}: the lease ends within a week, and will be extended as you chose."
+    ),
+    "channel.lease_not_extended": (
+        f"{_CHANNEL}: the lease is not extended as you chose ({{why}})."
+    ),
     "channel.closed_early": f"{_CHANNEL} was closed before its lease ended.",
     "channel.fee_bumped": f"{_CHANNEL} is unconfirmed: we raised its fee to "
     "{sat_per_vbyte} sat/vB.",
@@ -71,6 +78,13 @@ _SENTENCES: Final[Mapping[str, str]] = {
 }
 
 
+# Why a lease is not extended.
+_REASONS: Final = {
+    "price_above_limit": "the price is above your limit",
+    "credit_missing": "your credit does not cover the price",
+    "credit_limit_reached": "your corporate account has reached its limit",
+    "not_possible": "its channel can't go on",
+}
 # Where chats and mail programs would see a URL, a domain, an @mention or a #topic.
 _IN_A_LINK: Final = re.compile(r"(?<=[.:/@#])(?=\w)|(?<=:)(?=//)")
 _WORD_JOINER: Final = "\u2060"  # invisible, and part of no link
@@ -90,7 +104,8 @@ def sentence(kind: str, data: Mapping[str, Any]) -> str:
 def on_page(kind: str, data: Mapping[str, Any], *, node: str = "") -> str:
     """Return an event as one sentence; `node` is the name of its order's node."""
     if kind in _SENTENCES and "what" not in data:
-        facts = _Facts({"name": "?", **data, "node": node})
+        why = _REASONS.get(str(data.get("reason")), "?")
+        facts = _Facts({"name": "?", **data, "node": node, "why": why})
         order = _BY_NODE if node else _BY_ID
         named = {name: words.format_map(facts) for name, words in order.items()}
         return _SENTENCES[kind].format_map(_Facts({**facts, **named}))

@@ -87,6 +87,7 @@ def _seller_settings(given: Settings, chain: access.ChainAccess) -> dict[str, An
         "seller_certificate": lnd.certificate,
         "seller_macaroon": str(seller.macaroon(given.home_path)),
         "lsps1": True,
+        "lsps7": True,
         "lsps1_organization": given.lsps1_organization or first_run.TEAM,
         # A coin is reserved whole, and the seller's are large here.
         "lsps1_most_reserved": 5 * seller.COIN_SATS,

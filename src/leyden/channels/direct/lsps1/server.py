@@ -7,7 +7,6 @@ that organization's credit: the client has no account.
 """
 
 import asyncio
-import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Collection, Mapping
@@ -20,6 +19,7 @@ from leyden.channels import orders
 from leyden.channels.direct import reservations
 from leyden.channels.direct.destinations import refuse_own
 from leyden.channels.direct.lsps1 import answers, limits
+from leyden.channels.direct.lsps1.lease_extensions import LeaseExtensions
 from leyden.channels.direct.lsps1.limits import Orderer
 from leyden.channels.direct.lsps1.rpc import Transaction
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
@@ -37,7 +37,6 @@ from leyden.values import Struct
 # An offer "should change at most once a day"; a new lnd is noticed sooner.
 _FRESH_S: Final = 60.0
 _TRIES: Final = 5
-_ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 _OUT_S: Final = 60
 _MAX_WAITING: Final = 64  # requests while the treasury hangs
 _BUSY_S: Final = 5
@@ -59,6 +58,9 @@ class Lsps1:
             raise ValueError("this platform sells no channels over LSPS1")
         self._channels = channels
         self._rules: Lsps1Settings = channels.rules.lsps1
+        self._extensions = (
+            LeaseExtensions(channels, self._rules) if self._rules.extends else None
+        )
         self._cached: _Cached | None = None
         self._organization_id = ""
         # One after the other, so that a flood creates no invoices beyond the limits.
@@ -74,7 +76,7 @@ class Lsps1:
         match request["method"]:
             case "lsps0.list_protocols":
                 lsps1.check_known(params, ())
-                return {"protocols": [1]}
+                return {"protocols": [1, 7] if self._extensions else [1]}
             case "lsps1.get_info":
                 lsps1.check_known(params, ())
                 return await self.info()
@@ -83,9 +85,31 @@ class Lsps1:
             case "lsps1.get_order":
                 lsps1.check_known(params, ("order_id",))
                 made = await self.get(params.get("order_id"), who)
-            case _:
-                raise lsps1.unknown_method()
+            case str(method):
+                return await self._extend(peer, method, params, transaction)
         return await self.show(*made, hides_hold=lsps1.is_ldk(request["id"]))
+
+    async def _extend(
+        self,
+        peer: str,
+        method: str,
+        params: Mapping[str, Any],
+        transaction: Transaction | None,
+    ) -> dict[str, Any]:
+        """Return the result of a request of LSPS7, if it is offered."""
+        if self._extensions is not None:
+            match method:
+                case "lsps7.get_extendable_channels":
+                    lsps1.check_known(params, ())
+                    found = await self._extensions.list_(peer)
+                    return {"extendable_channels": found}
+                case "lsps7.create_order":
+                    async with self._in_turn():
+                        return await self._extensions.create(peer, params, transaction)
+                case "lsps7.get_order":
+                    lsps1.check_known(params, ("order_id",))
+                    return await self._extensions.get(peer, params.get("order_id"))
+        raise lsps1.unknown_method()
 
     async def info(self) -> dict[str, Any]:
         """Return the offer; raise SellerAway while it is unknown."""
@@ -149,7 +173,7 @@ class Lsps1:
         """
         if not isinstance(order_id, str):
             raise lsps1.invalid("order_id", "must be an order's id")
-        if not _ID.fullmatch(order_id):
+        if not lsps1.is_id(order_id):
             raise lsps1.not_found()
         reader = self._channels.database.reader
         details = await reader.lsps1_orders.find(order_id)

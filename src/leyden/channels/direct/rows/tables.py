@@ -1,4 +1,4 @@
-"""Tables for direct channels: coins, openings, LSPS1 and just-in-time orders."""
+"""Tables for direct channels: coins, openings, LSPS1, extensions, just-in-time."""
 
 from sqlalchemy import (
     BigInteger,
@@ -14,6 +14,7 @@ from sqlalchemy import (
 )
 
 from leyden.base.database.tables import metadata, one_of
+from leyden.channels.direct.rules.extensions import ExtensionStatus
 from leyden.channels.direct.rules.fundings import FundingState, Obstacle
 from leyden.channels.direct.rules.jit import JitStatus
 from leyden.channels.direct.rules.lsps1 import Transport
@@ -88,6 +89,31 @@ funding_bumps = Table(
         "answer", Text, nullable=False
     ),  # the response of the seller's lnd; "" is unknown
     PrimaryKeyConstraint("order_id", "number"),
+)
+
+# More blocks for the leases of channels; the lease has their sum.
+extensions = Table(
+    "lease_extension",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("order_id", ForeignKey("channel_order.id"), nullable=False),
+    Column("status", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    Column("blocks", BigInteger, nullable=False),
+    Column("ends", BigInteger, nullable=False),  # the block at which the lease ends
+    Column("premium", BigInteger, nullable=False),
+    Column("service_fee", BigInteger, nullable=False),
+    Column("credit_used", BigInteger, nullable=False),
+    Column("charged", BigInteger, nullable=False),
+    Column("lightning_invoice", Text, nullable=False),
+    Column("payment_hash", Text, unique=True),
+    Column("peer", Text, nullable=False),  # that ordered it over LSPS7
+    Column("scid", Text, nullable=False),  # of the channel, in that order
+    Column("token", Text, nullable=False),
+    one_of("status", ExtensionStatus),
+    Index("ix_lease_extension_order_id", "order_id"),
+    Index("ix_lease_extension_peer", "peer", "status"),
 )
 
 # Channels that are opened once somebody pays the wallet, from the purse's lnd.

@@ -28,6 +28,7 @@ _SATS = re.compile(r"[0-9]{1,16}")
 # LDK's own ids of requests: 16 random bytes. ZEUS sends UUIDs.
 _LDK_ID: Final = re.compile(r"[0-9a-f]{32}")
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 _MAX_NAMED: Final = 10
 _LARGEST: Final = 2**32 - 1
 _LONGEST_TEXT: Final = 512
@@ -131,6 +132,11 @@ def params_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
 def is_ldk(id_: str | None) -> bool:
     """Return whether a request with this id is LDK's."""
     return id_ is not None and _LDK_ID.fullmatch(id_) is not None
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text may be the id of an order."""
+    return _ID.fullmatch(text) is not None
 
 
 def check_known(params: Mapping[str, Any], known: Collection[str]) -> None:

@@ -36,6 +36,7 @@ _KINDS: Mapping[EntryKind, str] = {
     EntryKind.FILLED: "Channel bought",
     EntryKind.UNUSED_FEE: "Unused fee",
     EntryKind.UNDONE: "Channel lost",
+    EntryKind.EXTENDED: "Lease extended",
     EntryKind.RELEASED: "Order ended",
     EntryKind.REVERSED: "Payment reversed",
     EntryKind.REFUND: "Refund",
