@@ -7,7 +7,7 @@ one that is resumed as it is takes no fee; and one answer too many ends the conn
 """
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -66,6 +66,7 @@ class FakeForwarding:
     history: list[Forward] = field(default_factory=list)
     silent: bool = False  # lnd is killed before it writes down what was claimed
     lost_msat: int = 0  # claimed by the wallet after the payer got it back
+    paid_msat: Counter[str] = field(default_factory=Counter)  # by the purse, by channel
     answered: list[HtlcAnswer] = field(default_factory=list)
     drops_answers: int = 0  # so many of the next ones break the connection instead
     interceptors: int = 0
@@ -196,11 +197,14 @@ class FakeForwarding:
                     and self.aliases.get(each.htlc.scid) == point
                 ),
                 remote=Sats(
-                    sum(
-                        each.out_msat
-                        for each in self.paid.values()
-                        if (each.lost or each.fate is Fate.CLAIMED)
-                        and self.aliases.get(each.htlc.scid) == point
+                    (
+                        sum(
+                            each.out_msat
+                            for each in self.paid.values()
+                            if (each.lost or each.fate is Fate.CLAIMED)
+                            and self.aliases.get(each.htlc.scid) == point
+                        )
+                        + self.paid_msat[point]
                     )
                     // 1_000
                 ),

@@ -240,6 +240,8 @@ class FakeWrapping:
             preimage=self.preimages[payment_hash],
             msat=inner.msat,
         )
+        point = next(at for request, at in self.sent if request == inner.request)
+        self.forwarding.paid_msat[point] += inner.msat
 
     @property
     def lost_msat(self) -> int:

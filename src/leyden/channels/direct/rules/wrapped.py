@@ -148,6 +148,11 @@ def id_from(random: int) -> str:
     return f"{_FIRST_BLOCK + block}x{rest & 0xFFFFFF}x{rest >> 24 & 0xFFFF}"
 
 
+def is_wrapped(order_id: str) -> bool:
+    """Return whether an order's id is one of wrapped invoices."""
+    return int(order_id.partition("x")[0]) >= _FIRST_BLOCK
+
+
 def parse_fee_id(text: object, peer: str) -> tuple[FeeQuote, bytes]:
     """Return what the text says, and its promise, which is yet to be compared."""
     found = _FEE_ID.fullmatch(text) if isinstance(text, str) else None

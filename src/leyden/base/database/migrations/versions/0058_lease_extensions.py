@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0058_lease_extensions"
-down_revision = "0055_jit_orders"
+down_revision = "0056_wrapped_invoices"
 
 _STATUSES = "'waiting_payment', 'settling', 'extended', 'expired', 'failed'"
 

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0061_node_samples"
-down_revision = "0055_jit_orders"
+down_revision = "0058_lease_extensions"
 
 
 def upgrade() -> None:
