@@ -113,17 +113,16 @@ GUARDS = (
     Guard(
         "an invoice is wrapped once (UNIQUE)",
         "base/database/migrations/versions/0056_wrapped_invoices.py",
-        "        sa.UniqueConstraint(\n"
-        '            "payment_hash", name=op.f("uq_jit_wrapped_payment_hash")\n'
-        "        ),\n",
+        'sa.UniqueConstraint("payment_hash", '
+        'name=op.f("uq_jit_wrapped_payment_hash")),',
         "",
         "tests/channels/api/test_wrapped.py",
     ),
     Guard(
         "a hold invoice is not cancelled while its inner payment may succeed",
         "channels/direct/rules/wrapped.py",
-        "            return WrapStep.FOLLOW\n",
-        "            return WrapStep.CANCEL\n",
+        "return WrapStep.FOLLOW",
+        "return WrapStep.CANCEL",
         "tests/channels/test_wrapped.py",
     ),
     Guard(

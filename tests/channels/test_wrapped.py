@@ -1,5 +1,6 @@
 """Wrapped invoices: what becomes of each payment, and of each restart."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -364,6 +365,63 @@ async def test_a_process_that_dies_anywhere_is_continued_by_the_next(
     assert order.earned_msat == FEE
     assert jit.state_of(inner) is InvoiceState.SETTLED
     assert len(jit.wrapping.sent) == len(jit.purse.channels) == 1
+
+
+async def test_what_was_not_paid_yet_is_not_once_it_would_be_too_late(
+    jit: WrappedHarness,
+) -> None:
+    """A process died before it told lnd, and blocks were found before the next one."""
+    jit.wrapping.pauses_at = "pay"
+    async with jit.serving():
+        inner = await jit.wrapped()
+        jit.wrapping.pay_wrapped(inner.payment_hash)
+        await jit.wrapping.paused.wait()
+    jit.wrapping.pauses_at = ""
+    jit.purse.height += 41
+    async with jit.serving():
+        await jit.is_closed(inner)
+    assert jit.state_of(inner) is InvoiceState.CANCELLED
+    assert not jit.wrapping.sent
+
+
+async def test_a_channel_that_was_closed_before_it_was_used_ends_the_payment(
+    jit: WrappedHarness,
+) -> None:
+    jit.wrapping.pauses_at = "pay"
+    async with jit.serving():
+        inner = await jit.wrapped()
+        jit.wrapping.pay_wrapped(inner.payment_hash)
+        await jit.wrapping.paused.wait()
+    jit.wrapping.pauses_at = ""
+    order = await jit.order_of(inner)
+    jit.purse.channels[order.channel_point].signed = False
+    async with jit.serving():
+        await jit.is_closed(inner)
+    assert jit.state_of(inner) is InvoiceState.CANCELLED
+    assert (await jit.order_of(inner)).status is JitStatus.UNPAID
+
+
+async def test_a_node_that_was_paid_after_all_is_not_paid_by_us(
+    jit: WrappedHarness,
+) -> None:
+    """Whatever led there: before it cancels, lnd is asked once more."""
+    jit.wrapping.claims = False
+    jit.wrapping.pauses_at = "cancel"
+    async with jit.serving():
+        inner = await jit.wrapped()
+        jit.wrapping.pay_wrapped(inner.payment_hash)
+        await jit.wrapping.paused.wait()
+    assert (await jit.order_of(inner)).status is JitStatus.UNPAID
+    jit.wrapping.pauses_at = ""
+    jit.wrapping.paid[inner.payment_hash] = InnerPayment(state=PaidState.IN_FLIGHT)
+    async with jit.serving():
+        jit.later(seconds=1)
+        await asyncio.sleep(0.5)
+        assert jit.state_of(inner) is InvoiceState.ACCEPTED
+        jit.wrapping.resolve(inner.payment_hash, claims=True)
+        order = await jit.turns(inner, JitStatus.EARNED)
+    assert order.earned_msat == FEE
+    assert jit.state_of(inner) is InvoiceState.SETTLED
 
 
 @pytest.mark.parametrize("call", ["pay", "settle"])

@@ -299,6 +299,13 @@ async def buy(channels: ChannelServices, harbor: Harbor) -> JitOrder:
     return (await orders(channels.database))[-1]
 
 
+async def is_gone(channels: ChannelServices) -> bool:
+    """Whether the purse's lnd knows that the wallet is."""
+    assert channels.purse is not None
+    found = await channels.purse.forwarding.channels()
+    return not any(each.order_id and each.active for each in found)
+
+
 async def prove(channels: ChannelServices) -> None:
     """Each rule holds, also about the purse's channels, which have settled."""
     purse_ = channels.purse
@@ -429,6 +436,7 @@ async def test_a_wallet_that_leaves_gets_its_payment_back_or_pays_the_next_time(
         async with asyncio.timeout(60):
             await made[0].reached.wait()
         await harbor.kill_wallet()
+        await until(lambda: is_gone(channels), within_s=60, every_s=0.2)
         made[0].goes_on.set()
         (failed,) = await paying
         assert failed["status"] == "FAILED", failed

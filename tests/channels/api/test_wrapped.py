@@ -202,6 +202,10 @@ async def test_an_invoice_that_was_used_before_is_refused(sold: Sold) -> None:
     held = sold.wrapping.held[inner.payment_hash]
     held.invoice = replace(held.invoice, state=InvoiceState.CANCELLED)
     (order,) = await sold.rows.jit_orders.in_states([JitStatus.SOLD])
+    turned_back = replace(order, payment_hash=inner.payment_hash)
+    async with sold.world.channels.database.transaction() as tx:
+        await tx.jit_orders.save(order, turned_back)
+    assert (await sold.post("proposal", body)).status == 409
     async with sold.world.channels.database.transaction() as tx:
         await tx.jit_orders.save(order, replace(order, status=JitStatus.EXPIRED))
     assert (await sold.post("proposal", body)).status == 409
