@@ -15,7 +15,6 @@ from leyden.channels.direct.rows.jit_orders import JitOrders
 from leyden.channels.direct.rules.jit import (
     JIT_MOVES,
     CircuitKey,
-    Forward,
     JitEvent,
     JitOrder,
     JitPart,
@@ -54,7 +53,7 @@ PART = JitPart(
     amount_msat=100_000_000,
     take_msat=3_400_000,
 )
-FORWARD = Forward(PART.circuit, PART.take_msat)
+FEES = {PART.circuit: PART.take_msat}
 OPENING = Opening(
     state=OpeningState.PUBLISHED, channel_point=POINT, fee=Sats(1_540), height=9
 )
@@ -79,7 +78,7 @@ CHANGES: dict[JitStatus, dict[str, Change]] = {
         "resume": lambda steps, order: steps.resume(order, [PART]),
     },
     JitStatus.RESUMING: {
-        "earn": lambda steps, order: steps.earn(order, [PART], {PART.circuit: FORWARD}),
+        "earn": lambda steps, order: steps.earn(order, [PART], FEES),
     },
     JitStatus.UNPAID: {
         "cost": lambda steps, order: steps.book_funding(order, Sats(1_540)),
@@ -257,7 +256,7 @@ async def test_a_part_earns_once_stored_and_only_its_own(db: Database) -> None:
     async with db.transaction() as tx:
         for each in (first, second):
             await tx.jit_orders.add_parts(each, [PART, *others])
-        await tx.jit_orders.earn(first, [FORWARD])
+        await tx.jit_orders.earn(first, FEES)
     found = [await db.reader.jit_orders.parts(each) for each in (first, second)]
     earned = [[each.earned_msat for each in parts] for parts in found]
     assert earned == [[PART.take_msat, None, None], [None] * 3]

@@ -19,7 +19,6 @@ from leyden.channels.direct.rules import jit
 from leyden.channels.direct.rules.jit import (
     JIT_MOVES,
     CircuitKey,
-    Forward,
     JitEvent,
     JitOrder,
     JitPart,
@@ -118,15 +117,16 @@ class Steps:
         self,
         order: JitOrder,
         parts: Iterable[JitPart],
-        forwards: Mapping[CircuitKey, Forward],
+        fees_msat: Mapping[CircuitKey, int],
     ) -> None:
-        """Book what lnd's history says that the parts earned."""
-        ours = [forwards[each.circuit] for each in parts if each.circuit in forwards]
-        total = sum(each.fee_msat for each in ours)
+        """Book what lnd says that the parts earned."""
+        ours = {each.circuit: fees_msat.get(each.circuit) for each in parts}
+        earned = {circuit: msat for circuit, msat in ours.items() if msat is not None}
+        total = sum(earned.values())
         after = replace(order, earned_msat=total)
         async with self._due.transaction() as tx:
             await tx.jit_orders.save(order, _moved(order, JitEvent.CLAIMED, after))
-            await tx.jit_orders.earn(order.id, ours)
+            await tx.jit_orders.earn(order.id, earned)
             await self._post(tx, fee_key(order.id), jit.whole_sats(total), cost=False)
         _log(order, JitEvent.CLAIMED)
 

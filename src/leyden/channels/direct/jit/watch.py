@@ -124,17 +124,17 @@ class Watch:
         history = await self._purse.forwarding.forwards(
             min(each.resumed_at for each in forwarded)
         )
-        forwards = {each.circuit: each for each in history}
+        fees = {each.circuit: each.fee_msat for each in history}
         for order in forwarded:
             parts = await self._orders.parts(order.id)
             event = jit.outcome(
                 parts,
-                forwards,
+                fees,
                 pending.get(order.id, frozenset()),
                 waited=self._since(order.resumed_at, now),
             )
             if event is JitEvent.CLAIMED:
-                await self._steps.earn(order, parts, forwards)
+                await self._steps.earn(order, parts, fees)
                 moved.add(order.id)
             elif event is not None and jit.may(order, event):
                 log.warning(

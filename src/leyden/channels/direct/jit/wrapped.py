@@ -22,7 +22,6 @@ from leyden.channels.direct.jit.steps import Steps
 from leyden.channels.direct.jit.watch import Watch
 from leyden.channels.direct.rules import wrapped as rules
 from leyden.channels.direct.rules.jit import (
-    Forward,
     JitChannel,
     JitEvent,
     JitOrder,
@@ -278,9 +277,7 @@ class Wrapped:
         received = await self._wrapping.find(seen.wrapped.payment_hash)
         earned = received.msat - payment.msat
         part = replace(rules.part_of(seen.order), take_msat=earned)
-        await self._steps.earn(
-            seen.order, [part], {part.circuit: Forward(part.circuit, earned)}
-        )
+        await self._steps.earn(seen.order, [part], {part.circuit: earned})
 
     async def _refused(self, order: JitOrder, why: str) -> None:
         """Store that the inner invoice certainly is not paid, nor will be."""

@@ -8,7 +8,6 @@ from leyden.base.rules.times import from_us, to_us
 from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules.jit import (
     CircuitKey,
-    Forward,
     JitOrder,
     JitPart,
     JitStatus,
@@ -142,15 +141,15 @@ class JitOrders:
                 earned_msat=part.earned_msat,
             )
 
-    async def earn(self, order_id: str, forwards: Iterable[Forward]) -> None:
-        """Store what the forwards of parts earned."""
-        for each in forwards:
+    async def earn(self, order_id: str, fees_msat: Mapping[CircuitKey, int]) -> None:
+        """Store what parts earned."""
+        for circuit, msat in fees_msat.items():
             await self._run(
                 sql.earn_part,
                 order_id=order_id,
-                chan_id=each.circuit.chan_id,
-                htlc_id=each.circuit.htlc_id,
-                earned_msat=each.fee_msat,
+                chan_id=circuit.chan_id,
+                htlc_id=circuit.htlc_id,
+                earned_msat=msat,
             )
 
     async def parts(self, order_id: str) -> list[JitPart]:

@@ -451,7 +451,7 @@ def _is_over(order: JitOrder, payment: Payment, *, now: datetime, height: int) -
 
 def outcome(
     parts: Collection[JitPart],
-    forwards: Mapping[CircuitKey, Forward],
+    claimed: Collection[CircuitKey],
     pending: Collection[str],
     *,
     waited: timedelta,
@@ -463,7 +463,7 @@ def outcome(
     """
     if any(each.payment_hash in pending for each in parts):
         return None
-    if any(each.circuit in forwards for each in parts):
+    if any(each.circuit in claimed for each in parts):
         return JitEvent.CLAIMED
     return JitEvent.REFUSED if waited >= SETTLES else None
 
