@@ -17,11 +17,11 @@ FOLDER = Path(leyden.client.__file__).parent
 FILE = FOLDER / "aio.py"
 _MODULES = (
     *("calls", "waiting", "nodes", "backups", "webhooks", "flow", "events"),
-    *("subscriptions", "__init__", "operator"),
+    *("subscriptions", "wrapped_invoices", "__init__", "operator"),
 )
 _CLASSES = (
     *("Wire", "Calls", "Nodes", "Backups", "Webhooks", "Flow", "Events"),
-    *("Subscriptions", "Client", "Operator"),
+    *("Subscriptions", "WrappedInvoices", "Client", "Operator"),
 )
 _ATTRIBUTES = {
     "_wire": "Wire",
