@@ -66,6 +66,22 @@ def _lsps1(name: str, summary: str, **more: Any) -> dict[str, Any]:
     }
 
 
+_FIELDS: Final = {
+    "array": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["address", "port", "type"],
+            "properties": {
+                "address": {"type": "string"},
+                "port": {"type": "integer"},
+                "type": {"type": "string"},
+            },
+        },
+    }
+}
+
+
 def _wrapped(
     name: str, summary: str, answers: dict[str, str], **asks: str
 ) -> dict[str, Any]:
@@ -87,7 +103,9 @@ def _wrapped(
             "properties": {each: {"type": kind} for each, kind in asks.items()},
         }
         operation["requestBody"] = {"required": True, "content": _json(schema)}
-    properties = {each: {"type": kind} for each, kind in answers.items()}
+    properties = {
+        each: _FIELDS.get(kind, {"type": kind}) for each, kind in answers.items()
+    }
     answer = {"type": "object", "required": [*answers], "properties": properties}
     operation["responses"] = {
         "200": {"description": "Success.", "content": _json(answer)},
