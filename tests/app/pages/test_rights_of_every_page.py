@@ -6,6 +6,7 @@ compared before and after. A page that is added to the table is asked for its fo
 
 import json
 import re
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from hashlib import sha256
 from typing import Any
@@ -19,9 +20,17 @@ from leyden.base.database.statements import Row, Statement
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Membership, Role
 from leyden.base.rules.sign_in import Right
-from leyden.channels.money import credit
+from leyden.base.rules.units import Sats
+from leyden.channels import orders
+from leyden.channels.holding import fill
+from leyden.channels.money import corrections, credit
+from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
+from leyden.channels.rules.orders import OrderEvent, advance
+from leyden.channels.rules.pricing import Channel
 from leyden.channels.services import ChannelServices, ChannelSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.unit_of_work import UnitOfWork
 from leyden.channels.wiring.channels import SOURCES
 from leyden.values import replace
 from tests.base.pages.conftest import person
@@ -30,6 +39,7 @@ from tests.channels.pages.test_channels import ONCE, WISH, ordered
 from tests.channels.pausing_database import PausingDatabase
 from tests.conftest import NOW
 from tests.fakes.payments import FakePayments
+from tests.fakes.seller import FakeSeller
 from tests.nodes.fleet_harness import FleetHarness
 from tests.nodes.pages.test_nodes import filled, made
 from tests.nodes.pages.test_wallet import ciphertext
@@ -42,10 +52,13 @@ ORDER = f"{HERE}/channels/{{order_id}}"
 ENDPOINT = f"{HERE}/events/endpoints/{{subscription_id}}"
 URL = "https://hooks.harbour.test/leyden"
 SEED = ciphertext()
+NODE_KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 ANOTHER = "9d1f5c80-7a44-4c39-9a0e-0c1f2b7d9e55"
 FORMS: Mapping[str, Mapping[str, str]] = {
     f"{HERE}/channels/new": {**WISH, "once": ANOTHER},
     f"{ORDER}/cancel": {},
+    f"{ORDER}/extend": {"blocks": "2016 6999", "once": ANOTHER},
+    f"{ORDER}/auto-extend": {"blocks": "2016", "max_fee": "7000"},
     f"{HERE}/credit": {"coupon": "{coupon}", "once": ANOTHER},
     f"{HERE}/keys": {"name": "backend", "scope": "node", "once": ANOTHER},
     f"{HERE}/keys/revoke": {"key": "{key}"},
@@ -119,6 +132,7 @@ def platform(platform: Platform) -> Platform:
         sources=SOURCES,
         treasury=payments,
         market=SimulatedMarket(),
+        seller=FakeSeller(),
         clock=platform.clock,
         rules=ChannelSettings(quotas=PLENTY),
     )
@@ -171,6 +185,42 @@ async def ids(
     }
 
 
+async def leased(platform: Platform, of: str) -> str:
+    """Return an order whose channel is open, with credit for a longer lease."""
+    assert platform.channels is not None
+    seller, order_id = platform.channels.seller, f"{uuid.uuid4()}FO"
+    assert isinstance(seller, FakeSeller)
+    seller.fill([3_000_000])
+    wanted = Channel(capacity=Sats(1_000_000), node_key=NODE_KEY)
+    await corrections.correct(
+        platform.database,
+        of,
+        corrections.Correction.CREDIT,
+        sats=40_000,
+        reason="for a channel",
+        actor="operator:alice",
+        key=order_id,
+        now=NOW,
+    )
+    await orders.create(platform.channels, of, order_id, wanted, actor="test", now=NOW)
+    lease = Lease(
+        channel_point=f"{'5f' * 32}:0",
+        premium=Sats(4_999),
+        execution_fee=Sats(0),
+        chain_fee=Sats(1_540),
+        self_chan_balance=Sats(0),
+        node=NODE_KEY,
+        peer=seller.pubkey,
+        height=seller.height,
+    )
+    async with platform.database.transaction() as tx:
+        work = await UnitOfWork.load(tx, [order_id], now=NOW, lock_organizations=True)
+        asked = work.move(advance(work.order(order_id), OrderEvent.ASKED))
+        fill(work, asked, lease, account=ledger.SELLER, payee="channel")
+        await work.flush(tx)
+    return order_id
+
+
 def fill_in(text: str, ids: Mapping[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: ids[found[1]], text)
 
@@ -221,7 +271,10 @@ async def test_who_lost_the_right_meanwhile_does_nothing(
     fleet_harness: FleetHarness,
     path: str,
 ) -> None:
-    of, at = alice.organization_id, fill_in(path.partition("#")[0], ids)
+    of = alice.organization_id
+    if path.endswith("extend"):
+        ids["order_id"] = await leased(platform, of)
+    at = fill_in(path.partition("#")[0], ids)
     fields: dict[str, Any] = {
         name: value if name == "anew" else fill_in(value, ids)
         for name, value in FORMS[path].items()
