@@ -399,7 +399,9 @@ async def test_without_requireinterceptor_lnd_forwards_what_was_held_without_a_f
             async with asyncio.timeout(60):
                 await made[0].reached.wait()
         (failed,) = await paying
-        assert failed["failure"]["code"] == "FEE_INSUFFICIENT"
+        # The second one while lnd has not announced its policy to itself yet.
+        refusals = {"FEE_INSUFFICIENT", "TEMPORARY_NODE_FAILURE"}
+        assert failed["failure"]["code"] in refusals, failed
         async with selling(harbor.coast, sqlite_db, sealer) as channels:
             await newest_becomes(sqlite_db, JitStatus.UNPAID)
             await prove(channels)
