@@ -17,15 +17,16 @@ FOLDER = Path(leyden.client.__file__).parent
 FILE = FOLDER / "aio.py"
 _MODULES = (
     *("calls", "waiting", "nodes", "backups", "webhooks", "flow", "events"),
-    *("subscriptions", "__init__", "operator"),
+    *("subscriptions", "wrapped_invoices", "__init__", "operator"),
 )
 _CLASSES = (
     *("Wire", "Calls", "Nodes", "Backups", "Webhooks", "Flow", "Events"),
-    *("Subscriptions", "Client", "Operator"),
+    *("Subscriptions", "WrappedInvoices", "Client", "Operator"),
 )
 _ATTRIBUTES = {
     "_wire": "Wire",
     "_calls": "Calls",
+    "wrapped_invoices": "WrappedInvoices",
     **{each.lower(): each for each in _CLASSES},
 }
 _ENTERING = {"__enter__": "__aenter__", "__exit__": "__aexit__"}

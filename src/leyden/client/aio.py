@@ -47,7 +47,6 @@ from leyden.client import (
 from leyden.client.async_wire import AsyncWire
 from leyden.client.lnd import Lnd
 from leyden.client.wire import NoResponse, Received, Server
-from leyden.client.wrapped_invoices import WrappedInvoices
 from leyden.schemas.accounts import KeyAnswer as Key
 from leyden.schemas.accounts import QuotasAnswer, QuotaUsage
 from leyden.schemas.backups import (
@@ -151,6 +150,7 @@ from leyden.schemas.subscriptions import (
     SubscriptionSecret,
 )
 from leyden.schemas.webhooks import DeliveriesAnswer, DeliveryItem, SecretAnswer
+from leyden.schemas.wrapped import WrappedAnswer, WrappingFee, WrappingInfo
 from leyden.values import Struct, hiding
 
 
@@ -909,6 +909,27 @@ class AsyncSubscriptions:
         return await self._calls.post(path, EventDelivery)
 
 
+class AsyncWrappedInvoices:
+    """The sale of just-in-time channels to anybody's node."""
+
+    def __init__(self, calls: AsyncCalls) -> None:
+        self._calls = calls
+
+    async def info(self) -> WrappingInfo:
+        """Return the node that opens channels, for yours to connect to."""
+        return await self._calls.get("/api/v1/info", WrappingInfo)
+
+    async def fee(self, amount_msat: int, pubkey: str) -> WrappingFee:
+        """Return the fee for a payment of this amount to a node."""
+        body = {"amount_msat": amount_msat, "pubkey": pubkey}
+        return await self._calls.post("/api/v1/fee", WrappingFee, body)
+
+    async def propose(self, bolt11: str, fee_id: str) -> WrappedAnswer:
+        """Return an invoice with the payment hash of yours, for the fee more."""
+        body = {"bolt11": bolt11, "fee_id": fee_id}
+        return await self._calls.post("/api/v1/proposal", WrappedAnswer, body)
+
+
 class AsyncClient:
     """A client of one platform's API for one organization."""
 
@@ -948,7 +969,7 @@ class AsyncClient:
         self.flow = AsyncFlow(self._calls)
         self.events = AsyncEvents(self._calls)
         self.subscriptions = AsyncSubscriptions(self._calls)
-        self.wrapped_invoices = WrappedInvoices(self._calls)
+        self.wrapped_invoices = AsyncWrappedInvoices(self._calls)
 
     async def __aenter__(self) -> Self:
         return self
