@@ -26,6 +26,7 @@ _CLASSES = (
 _ATTRIBUTES = {
     "_wire": "Wire",
     "_calls": "Calls",
+    "wrapped_invoices": "WrappedInvoices",
     **{each.lower(): each for each in _CLASSES},
 }
 _ENTERING = {"__enter__": "__aenter__", "__exit__": "__aexit__"}

@@ -22,6 +22,7 @@ from leyden.client import (
     operator,
     subscriptions,
     webhooks,
+    wrapped_invoices,
 )
 from tests.client.served_platform import ServedPlatform
 from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE
@@ -40,7 +41,7 @@ def test_the_library_has_no_shapes_of_its_own() -> None:
     """What crosses the API is declared in `schemas`, for both of its ends."""
     modules = (
         *(library, backups, events, flow, nodes, operator),
-        *(subscriptions, webhooks),
+        *(subscriptions, webhooks, wrapped_invoices),
     )
     for module in modules:
         for name, kind in inspect.getmembers(module, inspect.isclass):

@@ -277,6 +277,19 @@ async def test_invoices_that_cant_be_wrapped_are_refused(sold: Sold) -> None:
     assert sold.wrapping.held == {}
 
 
+async def test_a_fee_for_another_amount_leads_beyond_no_limit(sold: Sold) -> None:
+    fee, largest = await sold.fee(), await sold.fee(10**9)
+    for msat, promise, why in (
+        (1_000, fee["id"], "below the minimum"),
+        (10**9, largest["id"], "beyond the maximum"),
+    ):
+        inner = sold.wrapping.invoice(PEER, msat)
+        body = {"bolt11": inner.request, "fee_id": promise}
+        found = await sold.refused("proposal", body)
+        assert (found[0], why in found[1]) == (400, True), found
+    assert await sold.sold() == 0
+
+
 @pytest.mark.parametrize(
     ("body", "why"),
     [
