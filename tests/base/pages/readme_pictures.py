@@ -2,12 +2,13 @@
 
     python -m tests.base.pages.readme_pictures HOME docs/pictures
 
-HOME is that of a `leyden up` with a running node and an unpaid order. Reduce the
-pictures to 256 colours afterwards, as `pngquant` does: they are half the size.
+HOME is that of a `leyden up` with a running node, whose wallet's password is in
+LEYDEN_WALLET_PASSWORD, and an unpaid order. Reduce the pictures to 256 colours afterwards, as `pngquant` does: they are half the size.
 """
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.base.pages.screen import chromium
 
 _WINDOW: ViewportSize = {"width": 1280, "height": 800}
 _SCALE = 0.625
+_PASSWORD = "LEYDEN_WALLET_PASSWORD"  # noqa: S105  its name
 _PICTURES = (("node", "nodes"), ("order", "channels"))  # the name, and whose first one
 
 
@@ -27,11 +29,18 @@ async def main(home: Path, folder: Path) -> None:
     async with chromium() as browser:
         for name, what in _PICTURES:
             page = await browser.new_page(
-                color_scheme="light", viewport=_WINDOW, device_scale_factor=_SCALE
+                color_scheme="light",
+                viewport=_WINDOW,
+                device_scale_factor=_SCALE,
+                ignore_https_errors=True,  # of the node's own authority
             )
             room = await _sign_in(page, base, body["dashboard_login"])
             await page.goto(f"{room}/{what}/{await _first(page, f'{room}/{what}')}")
             await page.wait_for_load_state("load")
+            if name == "node":
+                await page.fill("input[type=password]", os.environ[_PASSWORD])
+                await page.click("button:has-text('Open vault')")
+                await page.wait_for_timeout(5_000)  # each tile comes by itself
             await page.screenshot(path=folder / f"{name}.png")
             await page.close()
 

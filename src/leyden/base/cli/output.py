@@ -17,7 +17,7 @@ _SATS = frozenset(
     {
         *("amount", "amount_due", "available", "balance", "capacity", "confirmed"),
         *("credit", "credit_refund", "credit_used", "due", "fee", "free"),
-        *("in_channels", "largest", "locked", "may_owe", "most_reserved"),
+        *("in_channels", "largest", "locked", "may_owe", "most_reserved", "premium"),
         *("outstanding", "owed", "pool_fee", "pool_fee_refund", "reserved", "sats"),
         *("self_chan_balance", "self_chan_balance_fee", "service_fee", "total_fee"),
         *("unconfirmed", "local", "remote"),
