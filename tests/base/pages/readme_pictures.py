@@ -3,7 +3,8 @@
     python -m tests.base.pages.readme_pictures HOME docs/pictures
 
 HOME is that of a `leyden up` with a running node, whose wallet's password is in
-LEYDEN_WALLET_PASSWORD, and an unpaid order. Reduce the pictures to 256 colours afterwards, as `pngquant` does: they are half the size.
+LEYDEN_WALLET_PASSWORD, and an unpaid order. Reduce the pictures to 256 colours
+afterwards, as `pngquant` does: they are half the size.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from tests.base.pages.screen import chromium
 
 _WINDOW: ViewportSize = {"width": 1280, "height": 800}
 _SCALE = 0.625
-_PASSWORD = "LEYDEN_WALLET_PASSWORD"  # noqa: S105  its name
+_PASSWORD = "LEYDEN_WALLET_PASSWORD"
 _PICTURES = (("node", "nodes"), ("order", "channels"))  # the name, and whose first one
 
 
