@@ -63,6 +63,22 @@ async def test_a_strangers_node_gets_a_channel(
         ]
     assert channel["private"]
     assert int(channel["capacity"]) == 1_000_000
+    await extended(trading_platform, story)
+
+
+async def extended(platform: RunningPlatform, order: dict[str, Any]) -> None:
+    """Keep the channel: from credit, or for an invoice."""
+    key, path = platform.scenarios().api_key, f"/flow/orders/{order['order_id']}"
+    made = await platform.api("POST", f"{path}/extend", {}, key=key)
+    if made["lightning_invoice"]:
+        await trading.pay(platform.home, made["lightning_invoice"])
+
+    async def is_longer() -> bool:
+        found = await platform.api("GET", path, key=key)
+        return bool(found["lease_ends_block"] == order["lease_ends_block"] + 2_016)
+
+    await platform.until("the lease is extended", is_longer)
+    assert "the books are right" in await platform.run("verify")
 
 
 @pytest.mark.long  # making a node and its wallet takes a minute on a busy machine
