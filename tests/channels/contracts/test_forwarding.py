@@ -115,7 +115,7 @@ class RealWorld:
             "hops": hops,
         }
         raw = base64.b64encode(bytes.fromhex(payment_hash)).decode()
-        wish = {"payment_hash": raw, "route": route}
+        wish: dict[str, object] = {"payment_hash": raw, "route": route}
         self._paying[payment_hash] = asyncio.create_task(self._send(wish))
 
     async def _send(self, wish: dict[str, object]) -> dict[str, Any]:
