@@ -12,13 +12,13 @@ import msgspec
 from leyden.base.cli import tables
 from leyden.base.rules.units import size
 
-# Numbers with these names are satoshis.
+# Numbers with these names are satoshis, and those that end in `sat` or `sats`.
 _SATS = frozenset(
     {
         *("amount", "amount_due", "available", "balance", "capacity", "confirmed"),
         *("credit", "credit_refund", "credit_used", "due", "fee", "free"),
         *("in_channels", "largest", "locked", "may_owe", "most_reserved", "premium"),
-        *("outstanding", "owed", "pool_fee", "pool_fee_refund", "reserved", "sats"),
+        *("outstanding", "owed", "pool_fee", "pool_fee_refund", "reserved"),
         *("self_chan_balance", "self_chan_balance_fee", "service_fee", "total_fee"),
         *("unconfirmed", "local", "remote"),
     }
@@ -149,7 +149,7 @@ def _number(words: list[str], value: float) -> str:
     if isinstance(value, int):
         if "bytes" in words:
             return size(value)
-        if "_".join(words) in _SATS:
+        if "_".join(words) in _SATS or words[-1] in {"sat", "sats"}:
             return f"{value:,} sat"
         if "blocks" in words:
             return f"{value:,} blocks"

@@ -102,6 +102,7 @@ def _jit_settings(given: Settings, chain: access.ChainAccess) -> dict[str, Any]:
         "jit_host": lnd.rest,
         "jit_certificate": lnd.certificate,
         "jit_macaroon": str(purse.macaroon(given.home_path)),
+        "jit_wrapped_invoices": True,
     }
 
 

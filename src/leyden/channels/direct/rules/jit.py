@@ -361,10 +361,14 @@ def bad_offer(why: str) -> Fault:
 def price(offer: Mapping[str, Any], size_msat: int) -> int:
     """Return the fee for a payment by a promise; raise a fault beyond its limits."""
     fee = opening_fee(size_msat, int(offer["min_fee_msat"]), offer["proportional"])
-    if fee is None or size_msat > int(offer["max_payment_size_msat"]):
-        raise Fault(LARGE, "Payment size too large", {"message": "beyond the maximum"})
-    if size_msat < int(offer["min_payment_size_msat"]) or fee >= size_msat:
-        raise Fault(SMALL, "Payment size too small", {"message": "below the minimum"})
+    least = int(offer["min_payment_size_msat"])
+    largest = int(offer["max_payment_size_msat"])
+    if fee is None or size_msat > largest:
+        why = f"the payment is beyond the maximum of {largest // MSAT:,} sat"
+        raise Fault(LARGE, "Payment size too large", {"message": why})
+    if size_msat < least or fee >= size_msat:
+        why = f"the payment is below the minimum of {-(-least // MSAT):,} sat"
+        raise Fault(SMALL, "Payment size too small", {"message": why})
     return fee
 
 
