@@ -180,7 +180,7 @@ async def test_an_order_is_paid_and_its_ticket_shown(
 ) -> None:
     page = await ordered(alice)
     shown = await alice.get(page)
-    assert f"Pay {PRICE:,} sat" in shown.text
+    assert f"Pay <span data-worth>{PRICE:,} sat</span>" in shown.text
     assert shown.text.count("<svg") == 2
     (request,) = world.payments.requests.values()
     assert request.lightning_invoice in shown.text
