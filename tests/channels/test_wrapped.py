@@ -504,6 +504,58 @@ async def test_an_lnd_that_is_away_is_waited_for(jit: WrappedHarness) -> None:
         await jit.turns(inner, JitStatus.EARNED)
 
 
+async def test_a_payment_is_settled_by_an_lnd_that_is_behind_its_chain(
+    jit: WrappedHarness,
+) -> None:
+    """The chain goes on without it, until the payer's payment is gone."""
+    jit.wrapping.answers = False
+    async with jit.serving():
+        inner = await jit.wrapped()
+        jit.wrapping.pay_wrapped(inner.payment_hash)
+        await until(lambda: jit.wrapping.sent)
+        jit.purse.synced = False
+        jit.wrapping.resolve(inner.payment_hash, claims=True)
+        await jit.turns(inner, JitStatus.EARNED)
+        await jit.is_closed(inner)
+    assert jit.state_of(inner) is InvoiceState.SETTLED
+
+
+async def test_an_lnd_that_is_behind_its_chain_pays_nothing(
+    jit: WrappedHarness,
+) -> None:
+    """It does not know for how long the payer's payment is held."""
+    jit.forwarding.active = False
+    async with jit.serving():
+        inner = await jit.wrapped()
+        jit.wrapping.pay_wrapped(inner.payment_hash)
+        await jit.turns(inner, JitStatus.OPENED)
+        jit.purse.synced = False
+        await asyncio.sleep(1)
+        jit.forwarding.active = True
+        await asyncio.sleep(0.5)
+        assert (await jit.order_of(inner)).status is JitStatus.OPENED
+        jit.purse.synced = True
+        await jit.turns(inner, JitStatus.EARNED)
+
+
+async def test_an_lnd_that_falls_behind_its_chain_tries_no_payment_again(
+    jit: WrappedHarness,
+) -> None:
+    jit.wrapping.no_routes = 10**6
+    async with jit.serving():
+        inner = await jit.wrapped()
+        jit.wrapping.pay_wrapped(inner.payment_hash)
+        await until(lambda: jit.wrapping.sent)
+        jit.purse.synced = False
+        await asyncio.sleep(1.5)
+        tried = len(jit.wrapping.sent)
+        await asyncio.sleep(1)
+        assert len(jit.wrapping.sent) == tried
+        jit.wrapping.no_routes = 0
+        jit.purse.synced = True
+        await jit.turns(inner, JitStatus.EARNED)
+
+
 async def test_without_the_permissions_lsps2_goes_on(jit: WrappedHarness) -> None:
     inner = await jit.wrapped()
     jit.wrapping.denies = True

@@ -36,6 +36,7 @@ class FakeSeller:
     def __init__(self, *, pubkey: str = f"02{'79be667e' * 8}") -> None:
         self.pubkey = pubkey
         self.away = False
+        self.synced = True  # with its chain
         self.answers_lost = 0  # so many of the next answers never arrive
         self.online: set[str] = set()  # peers that are connected
         self.dialled: list[tuple[str, str]] = []
@@ -68,7 +69,7 @@ class FakeSeller:
             pubkey=self.pubkey,
             uri=f"{self.pubkey}@seller.example:9735",
             height=self.height,
-            synced=True,
+            synced=self.synced,
             coins=tuple(c for at, c in sorted(self.coins.items()) if at not in locked),
             unconfirmed=Sats(0),
             locked=Sats(sum(self.coins[at].sats for at in locked)),

@@ -8,7 +8,9 @@ from leyden.channels.services import ChannelServices
 from leyden.errors import SellerAway
 
 
-async def read(channels: ChannelServices, purse: Purse) -> SellerWallet:
+async def read(
+    channels: ChannelServices, purse: Purse, *, needs_chain: bool = True
+) -> SellerWallet:
     """Return the purse's wallet; raise SellerAway if we must not sell from this lnd.
 
     Whoever intercepts its HTLCs can spend from it.
@@ -25,7 +27,7 @@ async def read(channels: ChannelServices, purse: Purse) -> SellerWallet:
                 why=f"jit_host: this lnd is the {name}; just-in-time channels need "
                 "an lnd of their own, see docs/operators/just-in-time.md"
             )
-    if not wallet.synced:
+    if needs_chain and not wallet.synced:
         raise SellerAway(why="the purse's lnd is not synced with its chain")
     return wallet
 
@@ -33,14 +35,20 @@ async def read(channels: ChannelServices, purse: Purse) -> SellerWallet:
 class RecentWallet:
     """The purse's wallet as it was a moment ago, for many who ask at once."""
 
-    def __init__(self, channels: ChannelServices, purse: Purse) -> None:
+    def __init__(
+        self, channels: ChannelServices, purse: Purse, *, needs_chain: bool = True
+    ) -> None:
         self._channels, self._purse = channels, purse
+        self._needs_chain = needs_chain
         self._read: tuple[SellerWallet, float] | None = None
 
     async def get(self, *, fresh_s: float) -> SellerWallet:
         """Return the wallet, read again after so many seconds."""
         if self._read is None or time.monotonic() - self._read[1] > fresh_s:
-            self._read = await read(self._channels, self._purse), time.monotonic()
+            wallet = await read(
+                self._channels, self._purse, needs_chain=self._needs_chain
+            )
+            self._read = wallet, time.monotonic()
         return self._read[0]
 
     def forget(self) -> None:

@@ -28,6 +28,7 @@ from leyden.channels.direct.rules.jit import (
     JitStatus,
     Payment,
 )
+from leyden.channels.direct.rules.openings import SellerWallet
 from leyden.channels.direct.rules.wrapped import (
     HoldInvoice,
     InnerPayment,
@@ -56,6 +57,7 @@ class _Seen(Struct, frozen=True, kw_only=True):
     wrapped: WrappedInvoice
     invoice: HoldInvoice
     height: int
+    synced: bool  # else the height may be one of long ago
 
 
 class Wrapped:
@@ -74,7 +76,8 @@ class Wrapped:
         self._channels, self._purse, self._wrapping = channels, purse, wrapping
         self._steps, self._interceptor, self._watch = steps, interceptor, watch
         self._reader = channels.database.reader
-        self._wallet = purses.RecentWallet(channels, purse)
+        # An lnd that is behind its chain can settle: the payer's time goes on.
+        self._wallet = purses.RecentWallet(channels, purse, needs_chain=False)
         self._busy: set[str] = set()
 
     async def run(self) -> None:
@@ -109,7 +112,7 @@ class Wrapped:
             if self._is_waiting(order, pending.get(each.payment_hash)):
                 continue
             self._busy.add(order.id)
-            group.create_task(self._serve(each, order, wallet.height))
+            group.create_task(self._serve(each, order, wallet))
         return _BUSY_S if self._busy else _OPEN_S
 
     def _is_waiting(self, order: JitOrder, invoice: HoldInvoice | None) -> bool:
@@ -122,7 +125,7 @@ class Wrapped:
         )
 
     async def _serve(
-        self, wrapped: WrappedInvoice, order: JitOrder, height: int
+        self, wrapped: WrappedInvoice, order: JitOrder, wallet: SellerWallet
     ) -> None:
         """Take one step; whatever is not known is asked again in a moment."""
         try:
@@ -131,7 +134,13 @@ class Wrapped:
                 # lnd deletes cancelled invoices, if it is told to.
                 invoice = HoldInvoice(state=InvoiceState.CANCELLED)
             await self._step(
-                _Seen(order=order, wrapped=wrapped, invoice=invoice, height=height)
+                _Seen(
+                    order=order,
+                    wrapped=wrapped,
+                    invoice=invoice,
+                    height=wallet.height,
+                    synced=wallet.synced,
+                )
             )
         except (Away, Stale) as error:
             log.warning(
@@ -207,7 +216,7 @@ class Wrapped:
     async def _pay(self, seen: _Seen) -> None:
         """Store that the inner invoice is being paid; the next step does it."""
         channel = await self._channel_of(seen.order)
-        if channel is None or not channel.active:
+        if channel is None or not channel.active or not seen.synced:
             return
         why = "" if channel.zero_conf else "the channel is not zero-conf"
         began = await self._wrapping.payment(seen.wrapped.payment_hash)
@@ -244,6 +253,8 @@ class Wrapped:
 
     async def _send(self, seen: _Seen) -> None:
         """Let lnd pay the inner invoice over the order's channel, and no other."""
+        if not seen.synced:
+            return
         delta = seen.wrapped.delta
         if seen.invoice.state is not InvoiceState.ACCEPTED or not rules.outlasts(
             seen.invoice, delta=delta, height=seen.height
