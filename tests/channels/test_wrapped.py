@@ -570,10 +570,10 @@ async def test_without_the_permissions_lsps2_goes_on(jit: WrappedHarness) -> Non
         await jit.turns(inner, JitStatus.EARNED)
 
 
-async def test_a_node_that_was_paid_and_whose_payment_is_gone_stays_visible(
+async def test_a_node_that_was_paid_and_whose_payment_is_gone_is_an_alarm(
     harness: OrdersHarness,
 ) -> None:
-    """lnd was away until the payer's time was over: this much can be lost."""
+    """We were away until the payer's time was over: this much can be lost."""
     jit = WrappedHarness(harness)
     jit.wrapping.answers = False
     async with jit.serving():
@@ -584,7 +584,12 @@ async def test_a_node_that_was_paid_and_whose_payment_is_gone_stays_visible(
         held.invoice = replace(held.invoice, state=InvoiceState.CANCELLED)
         jit.wrapping.resolve(inner.payment_hash, claims=True)
         assert jit.wrapping.lost_msat == INNER
+        await jit.is_closed(inner)
     order = await jit.order_of(inner)
+    findings = jit.orders.database.reader.findings
+    ((kind, subject, what),) = await findings.list_(now=jit.orders.now)
+    assert (kind, subject) == ("purse.lost", order.id)
+    assert f"was paid {INNER:,} msat" in what
     assert (order.status, order.earned_msat) == (JitStatus.RESUMING, 0)
     assert jit.wrapping.paid[inner.payment_hash].state is PaidState.SUCCEEDED
 

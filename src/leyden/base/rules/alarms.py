@@ -34,6 +34,7 @@ class AlarmKind(StrEnum):
     POOL_EXPIRING = "pool.expiring"
     POOL_LOW = "pool.low"
     PURSE_DIFFERS = "purse.differs"
+    PURSE_LOST = "purse.lost"
     QUEUE_LAGGING = "queue.lagging"
     SELLER_AWAY = "seller.away"
     SELLER_LOW = "seller.low"

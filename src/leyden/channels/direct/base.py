@@ -196,7 +196,7 @@ class Wrapping(Protocol):
         ...
 
     async def settle(self, preimage: str) -> bool:
-        """Settle a held payment; return False if it is no longer held."""
+        """Settle a held payment; return False if it is gone for good."""
         ...
 
     async def cancel(self, payment_hash: str) -> bool:

@@ -126,7 +126,7 @@ class LndWrapping:
             )
         except NodeRefused as error:
             state = (await self.find(payment_hash)).state
-            if state is InvoiceState.ACCEPTED:
+            if state in invoices.UNDECIDED:
                 raise refusal(error) from error
             return state is InvoiceState.SETTLED
         return True

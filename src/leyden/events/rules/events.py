@@ -322,6 +322,10 @@ ALARMS: Final[Mapping[str, EventType]] = {
             AlarmKind.PURSE_DIFFERS,
             "The purse of just-in-time channels differs from the books.",
         ),
+        (
+            AlarmKind.PURSE_LOST,
+            "The purse paid a node, and its payer's payment is gone.",
+        ),
         (AlarmKind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
         (AlarmKind.SELLER_AWAY, "The seller of direct channels does not respond."),
         (AlarmKind.SELLER_LOW, "The seller's wallet balance is low."),

@@ -13,6 +13,7 @@ from typing import Final
 from prometheus_client import Counter
 
 from leyden.base.database.stores import Stores
+from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.channels.direct.rules import jit
@@ -133,6 +134,22 @@ class Steps:
     async def close_wrapped(self, order: JitOrder) -> None:
         """Store that the order's hold invoice is settled or cancelled."""
         async with self._due.transaction() as tx:
+            await tx.wrapped_invoices.close(order.id)
+
+    async def lose(self, order: JitOrder, paid_msat: int) -> None:
+        """Store that a node was paid for which nobody will pay us, and raise an alarm.
+
+        The order stays as it is: its node gets no other channel.
+        """
+        found = Finding(
+            kind=AlarmKind.PURSE_LOST,
+            subject=order.id,
+            what=f"just-in-time order {order.id}: its node was paid {paid_msat:,} "
+            "msat, but its payer's payment is gone: the platform or the purse's lnd "
+            "was away for too long, see docs/operators/just-in-time.md",
+        )
+        async with self._due.transaction() as tx:
+            await tx.findings.add([found], now=self._channels.clock())
             await tx.wrapped_invoices.close(order.id)
 
     async def prune(self, *, before: datetime, limit: int) -> None:

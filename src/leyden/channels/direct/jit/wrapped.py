@@ -279,11 +279,10 @@ class Wrapped:
         """Take the payer's money for what the node was paid, and book the fee."""
         if not await self._wrapping.settle(payment.preimage):
             log.error(
-                "a node was paid, but its payer's payment is gone: lnd was away for "
-                "too long; the order stays resuming",
+                "a node was paid, but its payer's payment is gone",
                 extra={"order": seen.order.id},
             )
-            await asyncio.sleep(_IDLE_S)
+            await self._steps.lose(seen.order, payment.msat)
             return
         received = await self._wrapping.find(seen.wrapped.payment_hash)
         earned = received.msat - payment.msat
