@@ -24,6 +24,8 @@ _METHODS: Final = (
 )
 _MSAT: Final = 1_000
 _NOT_FOUND: Final = 404
+# A payment in the invoice's last second is held for 90 s, until the channel is there.
+LATE_S: Final = 120
 
 
 def methods(sats: int | None, *, alone: bool) -> tuple[str, ...]:
@@ -51,7 +53,8 @@ def bought(
     offers = session.client.wrapped_invoices
     info = _info(session)
     at = info.connection_methods[0]
-    peers.reach(lnd, info.pubkey, f"{at.address}:{at.port}")
+    host = f"[{at.address}]" if ":" in at.address else at.address
+    peers.reach(lnd, info.pubkey, f"{host}:{at.port}")
     key = str(lnd.get("/v1/getinfo")["identity_pubkey"])
     fee = offers.fee(sats * _MSAT, key)
     fee_sats = -(-fee.fee_amount_msat // _MSAT)
@@ -61,6 +64,11 @@ def bought(
             "--just-in-time out"
         )
     received = sats - fee_sats
+    if received <= 0:  # lnd would create an invoice for any amount
+        raise Conflict(
+            f"the platform asks for a fee of {fee_sats:,} sat, which leaves nothing of "
+            f"{sats:,} sat"
+        )
     wish = {"memo": memo, "expiry": str(expiry), "value": str(received)}
     inner = lnd.post("/v1/invoices", wish)
     payment_hash = base64.b64decode(inner["r_hash"]).hex()

@@ -91,7 +91,7 @@ def receive(
         if just_in_time and sats:
             bought = jit.bought(session, found, lnd, sats, memo=memo, expiry=expiry)
             shown |= stack.enter_context(bought)
-            expiry, wait = shown["expires_in_s"], True
+            expiry, wait = shown["expires_in_s"] + jit.LATE_S, True
         elif not on_chain:
             shown |= _invoice(lnd, sats, memo=memo, expiry=expiry, hints=hints)
         if on_chain or both:
