@@ -199,6 +199,7 @@ class FakeWrapping:
         lives: timedelta = timedelta(hours=1),
         delta: int = 80,
         hints: frozenset[str] = frozenset(),
+        amp: bool = False,
     ) -> InnerInvoice:
         """Let a node create an invoice."""
         preimage = preimage or secrets.token_hex(32)
@@ -212,6 +213,7 @@ class FakeWrapping:
             delta=delta,
             memo="two coffees",
             hints=hints,
+            amp=amp,
         )
         self.preimages[payment_hash] = preimage
         self.inner[inner.request] = inner

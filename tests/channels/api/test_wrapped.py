@@ -256,6 +256,7 @@ async def test_invoices_that_cant_be_wrapped_are_refused(sold: Sold) -> None:
         (invoice(PEER, INNER, lives=timedelta(minutes=3)), 400, "has expired"),
         (invoice(PEER, INNER, lives=timedelta(0)), 400, "has expired"),
         (invoice(PEER, INNER, delta=161), 400, "its time lock"),
+        (invoice(PEER, INNER, amp=True), 400, "is an AMP invoice"),
         (invoice(PEER, 16_000_000), 400, "below the minimum"),
         (invoice(PEER, 10**9 + 1), 400, "beyond the maximum"),
         (invoice(PEER, 2**63), 400, "beyond the maximum"),

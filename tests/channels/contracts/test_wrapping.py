@@ -49,7 +49,7 @@ class World(Protocol):
         """What is to be tried."""
         ...
 
-    async def invoice(self) -> str:
+    async def invoice(self, *, amp: bool = False) -> str:
         """Let the node create an invoice, and return it."""
         ...
 
@@ -76,8 +76,8 @@ class FakeWorld:
         self.wrapping = FakeWrapping(self.seller, forwarding, clock=utc_now)
         self.wrapping.free_msat[PEER] = 10**9
 
-    async def invoice(self) -> str:
-        return self.wrapping.invoice(PEER, AMOUNT).request
+    async def invoice(self, *, amp: bool = False) -> str:
+        return self.wrapping.invoice(PEER, AMOUNT, amp=amp).request
 
     async def pay(self, payment_hash: str) -> None:
         self.wrapping.pay_wrapped(payment_hash)
@@ -99,9 +99,9 @@ class RealWorld:
         reached = replace(owners_access(lnd), macaroon=purse.macaroon(harness.home))
         self.wrapping = LndWrapping(reached)
 
-    async def invoice(self) -> str:
+    async def invoice(self, *, amp: bool = False) -> str:
         """Once the purse can pay it: what it has in the channel, the payers sent."""
-        wish = {"value_msat": str(AMOUNT), "memo": "two coffees"}
+        wish = {"value_msat": str(AMOUNT), "memo": "two coffees", "is_amp": amp}
         made = await self._node.call("POST", "/v1/invoices", wish)
         return str(made["payment_request"])
 
@@ -206,6 +206,13 @@ async def test_an_invoice_is_decoded(world: World) -> None:
     assert (inner.msat, inner.delta, inner.memo) == (AMOUNT, 80, "two coffees")
     left = inner.expires - utc_now()
     assert 0 < left.total_seconds() <= 86_400
+    assert not inner.amp
+
+
+async def test_an_invoice_for_many_payments_is_known(world: World) -> None:
+    inner = await world.wrapping.decode(await world.invoice(amp=True))
+    assert isinstance(inner, InnerInvoice)
+    assert inner.amp
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from leyden.errors import NodeRefused
 from leyden.nodes.lnd.connection import LndAccess
 
 _DUPLICATE: Final = "already exists"
+_AMP: Final = {"30", "31"}  # feature bits
 _NOT_FOUND: Final = 5  # gRPC's codes
 _ALREADY_EXISTS: Final = 6
 _PENDING: Final = "/v1/invoices?pending_only=true&reversed=true&num_max_invoices=1000"
@@ -69,6 +70,7 @@ class LndWrapping:
                 for hint in found.get("route_hints", ())
                 for hop in hint["hop_hints"][-1:]
             ),
+            amp=not _AMP.isdisjoint(found.get("features", ())),
         )
 
     async def hold(

@@ -79,6 +79,7 @@ class InnerInvoice(Struct, frozen=True, kw_only=True):
     memo: str = ""
     memo_hash: str = ""  # in base64, instead of a memo
     hints: frozenset[str] = frozenset()  # the nodes that it may be reached through
+    amp: bool = False  # its payments have other hashes than it has
 
 
 class HoldInvoice(Struct, frozen=True, kw_only=True):
@@ -197,6 +198,8 @@ def check_inner(inner: InnerInvoice, *, now: datetime, purse: str) -> None:
         raise Malformed("bolt11: has no amount; create an invoice with one")
     if inner.payee == purse:
         raise Malformed("bolt11: is an invoice of the node that wraps it")
+    if inner.amp:
+        raise Malformed("bolt11: is an AMP invoice; create one that can be paid once")
     if inner.delta > LONGEST_DELTA:
         raise Malformed(
             f"bolt11: its time lock is {inner.delta} blocks; {LONGEST_DELTA} at most"
