@@ -424,6 +424,26 @@ async def test_a_node_that_was_paid_after_all_is_not_paid_by_us(
     assert jit.state_of(inner) is InvoiceState.SETTLED
 
 
+async def test_a_payment_that_a_restored_database_does_not_know_is_settled(
+    jit: WrappedHarness,
+) -> None:
+    """It only knows that the invoice was sold, and is paid too late."""
+    inner = await jit.wrapped()
+    jit.wrapping.pay_wrapped(inner.payment_hash)
+    jit.wrapping.paid[inner.payment_hash] = InnerPayment(state=PaidState.IN_FLIGHT)
+    jit.later(hours=3)
+    async with jit.serving():
+        await asyncio.sleep(0.5)
+        assert jit.state_of(inner) is InvoiceState.ACCEPTED
+        jit.wrapping.paid[inner.payment_hash] = InnerPayment(
+            state=PaidState.SUCCEEDED,
+            preimage=jit.wrapping.preimages[inner.payment_hash],
+            msat=INNER,
+        )
+        await jit.is_closed(inner)
+    assert jit.state_of(inner) is InvoiceState.SETTLED
+
+
 @pytest.mark.parametrize("call", ["pay", "settle"])
 async def test_an_answer_that_is_lost_is_asked_for_again(
     jit: WrappedHarness, call: str

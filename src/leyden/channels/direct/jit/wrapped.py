@@ -20,6 +20,7 @@ from leyden.channels.direct.jit import purse as purses
 from leyden.channels.direct.jit.interceptor import Interceptor
 from leyden.channels.direct.jit.steps import Steps
 from leyden.channels.direct.jit.watch import Watch
+from leyden.channels.direct.rules import jit
 from leyden.channels.direct.rules import wrapped as rules
 from leyden.channels.direct.rules.jit import (
     JitChannel,
@@ -284,6 +285,13 @@ class Wrapped:
             )
             await self._steps.lose(seen.order, payment.msat)
             return
+        if not jit.may(seen.order, JitEvent.CLAIMED):
+            log.error(
+                "a payment was settled, and its fee is not booked: the database is "
+                "older than the payment",
+                extra={"order": seen.order.id},
+            )
+            return
         received = await self._wrapping.find(seen.wrapped.payment_hash)
         earned = received.msat - payment.msat
         part = replace(rules.part_of(seen.order), take_msat=earned)
@@ -303,11 +311,9 @@ class Wrapped:
 
     async def _cancel(self, seen: _Seen) -> None:
         """Give the payer the money back, unless the node was paid after all."""
-        if seen.order.status is JitStatus.UNPAID:
-            payment = await self._wrapping.payment(seen.wrapped.payment_hash)
-            if payment.state is PaidState.SUCCEEDED:
-                await self._settle(seen, payment)
-                return
-            if payment.state is PaidState.IN_FLIGHT:
-                return
-        await self._wrapping.cancel(seen.wrapped.payment_hash)
+        # A database that was restored may know nothing of that payment.
+        payment = await self._wrapping.payment(seen.wrapped.payment_hash)
+        if payment.state is PaidState.SUCCEEDED:
+            await self._settle(seen, payment)
+        elif payment.state is not PaidState.IN_FLIGHT:
+            await self._wrapping.cancel(seen.wrapped.payment_hash)
