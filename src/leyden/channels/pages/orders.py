@@ -52,7 +52,7 @@ class _Tracked(Struct, frozen=True, kw_only=True):
     bumps: tuple[KnownBump, ...] = ()  # of its transaction, which stayed unconfirmed
     lost: bool = False  # its channel was published, but can never open
     extensions: tuple[Extension, ...] = ()  # of its lease, but for unpaid ones
-    unpaid_extension: Extension | None = None
+    unpaid_extension: Extension | None = None  # that its owner ordered
 
     __repr__ = hiding("ticket")
 
@@ -338,7 +338,11 @@ async def _track(
     found = []
     if order_id in leased and order.kind is ChannelKind.DIRECT:
         found = await reader.extensions.of_orders([order_id])
-    unpaid = [each for each in found if each.status is ExtensionStatus.WAITING_PAYMENT]
+    unpaid = [
+        each
+        for each in found
+        if each.status is ExtensionStatus.WAITING_PAYMENT and not each.peer
+    ]
     counted = {OutputState.BOOKED, OutputState.BURIED}
     return _Tracked(
         order=order,

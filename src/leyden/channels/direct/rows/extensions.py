@@ -56,7 +56,7 @@ class Extensions:
         return [_extension(row) for row in rows]
 
     async def open_of_order(self, order_id: str) -> int:
-        """Count an order's extensions that wait for their payment."""
+        """Count the extensions that an order's owner did not pay yet."""
         return int((await self._run(sql.open_of_order, order_id=order_id))[0][0])
 
     async def open_of_peer(self, peer: str) -> int:
