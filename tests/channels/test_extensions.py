@@ -353,6 +353,23 @@ async def test_without_credit_an_invoice_extends_a_lease(
     )
 
 
+async def test_credit_that_was_spent_since_the_quote_is_not_said_to_pay(
+    direct: OrdersHarness, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await direct.give_credit(PRICE)
+    quote = extensions.quote
+
+    async def quote_then_spend(*asked: Any) -> extensions.ExtensionOffer:
+        offered = await quote(*asked)
+        await take_credit(direct)
+        return offered
+
+    monkeypatch.setattr(extensions, "quote", quote_then_spend)
+    made = await extend(direct, order)
+    assert made.status is ExtensionStatus.WAITING_PAYMENT
+    assert (made.credit_used, made.amount_due) == (0, PRICE)
+
+
 async def test_a_payment_that_nobody_heard_of_is_found(
     direct: OrdersHarness, order: Order
 ) -> None:

@@ -257,11 +257,9 @@ async def extend(
         raise Conflict(
             f"max_fee: the price is {offered.total_fee:,} sat, which is more than this"
         )
-    paid_by = await _paid_by(reader, offered)
-    if paid_by is not None:
-        return await _extend_at_once(
-            channels, replace(offered, paid_by=paid_by), extension_id, actor, now
-        )
+    offered = replace(offered, paid_by=await _paid_by(reader, offered))
+    if offered.paid_by is not None:
+        return await _extend_at_once(channels, offered, extension_id, actor, now)
     extension = replace(
         offered.extension(extension_id, ExtensionStatus.WAITING_PAYMENT, now),
         expires=now + channels.rules.order_lives,
