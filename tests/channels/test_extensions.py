@@ -353,6 +353,16 @@ async def test_without_credit_an_invoice_extends_a_lease(
     )
 
 
+async def test_a_form_that_is_sent_twice_at_once_has_one_invoice(
+    direct: OrdersHarness, order: Order
+) -> None:
+    id_ = f"{uuid.uuid4()}{SUFFIX}"
+    results = await at_once(*(extend(direct, order, id_=id_) for _ in range(3)))
+    made = await extend(direct, order, id_=id_)
+    assert made.status is ExtensionStatus.WAITING_PAYMENT
+    assert all(each == made or isinstance(each, Stale) for each in results)
+
+
 async def test_credit_that_was_spent_since_the_quote_is_not_said_to_pay(
     direct: OrdersHarness, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -264,10 +264,10 @@ async def extend(
         offered.extension(extension_id, ExtensionStatus.WAITING_PAYMENT, now),
         expires=now + channels.rules.order_lives,
     )
-    await _check_none_open(reader, order)
+    await _check_none_open(reader, extension)
     extension = await with_invoice(channels, extension)
     async with _locked(channels, order.id, actor=actor, now=now) as (tx, _):
-        await _check_none_open(tx, order)
+        await _check_none_open(tx, extension)
         await add(tx, extension)
     return extension
 
@@ -278,8 +278,8 @@ def _of(extension: Extension, order: Order) -> Extension:
     return extension
 
 
-async def _check_none_open(rows: Stores, order: Order) -> None:
-    if await rows.extensions.open_of_order(order.id):
+async def _check_none_open(rows: Stores, extension: Extension) -> None:
+    if await rows.extensions.open_of_order(extension.order_id, but=extension.id):
         raise NotAllowed(
             "an extension of this lease waits for its payment: pay it, or wait until "
             "it expires"

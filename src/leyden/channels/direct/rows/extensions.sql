@@ -37,6 +37,7 @@ SELECT count(*)
 FROM lease_extension
 WHERE order_id = :order_id
     AND status IN ('waiting_payment', 'settling')
+    AND id <> :but
     AND peer = '';
 
 -- name: open_of_peer
