@@ -193,6 +193,8 @@ async def test_a_lease_is_extended_on_its_page(alice: Visitor, world: World) -> 
         ("", 400),
         ("2016", 400),
         ("x 6999", 400),
+        ("9" * 5_000 + " 6999", 400),
+        ("2016 " + "9" * 5_000, 400),
         ("7 6999", 400),
         ("2016 6998", 409),  # the price was another one when the page was made
     ):

@@ -1,5 +1,6 @@
 """Pages of orders: how to pay, progress, the channel, cancelling."""
 
+import re
 import uuid
 from collections.abc import Hashable, Sequence
 from datetime import datetime
@@ -29,6 +30,7 @@ from leyden.values import Struct, hiding
 
 _AT_A_TIME: Final = 50
 _SATS: Final = 100_000_000
+_NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _WAY: Final = (
     OrderStatus.WAITING_PAYMENT,
     OrderStatus.CREATING,
@@ -251,7 +253,7 @@ async def cancel(visit: Visit) -> Response:
 async def extend(visit: Visit) -> Response:
     """Extend the lease by the chosen blocks, for the price that was shown with them."""
     blocks, _, fee = visit.form.text("blocks").partition(" ")
-    if not blocks.isdecimal() or not fee.isdecimal():
+    if not _NUMBER.fullmatch(blocks) or not _NUMBER.fullmatch(fee):
         raise Malformed("blocks: choose by how much to extend the lease")
     await extensions.extend(
         channels_of(visit),
