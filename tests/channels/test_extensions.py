@@ -619,6 +619,27 @@ async def test_a_lease_goes_on_by_itself(direct: OrdersHarness, order: Order) ->
     assert await direct.credit() == 0
 
 
+async def test_nobody_takes_the_id_of_an_automatic_extension(
+    direct: OrdersHarness, order: Order
+) -> None:
+    """A former member knows the order, and a form's id is its sender's choice."""
+    await automatic(direct, order)
+    before = await ends(direct, order)
+    guessed = uuid.uuid5(uuid.NAMESPACE_OID, f"{order.id} {before}")
+    direct.seller.online.add(OTHER)
+    another = await direct.create(channel(OTHER), who=LIGHTHOUSE)
+    direct.payments.pay(request_of(another))
+    await direct.settle_down()
+    await extend(
+        direct, another, id_=f"{guessed}{SUFFIX}", blocks=8_064, who=LIGHTHOUSE
+    )
+    await direct.give_credit(PRICE)
+    direct.seller.height = before - AUTO_BLOCKS_LEFT
+    for _ in range(2):
+        await kinds(direct)
+    assert await ends(direct, order) == before + BLOCKS
+
+
 async def test_a_lease_that_cannot_go_on_is_told_once_and_tried_again(
     direct: OrdersHarness, order: Order
 ) -> None:

@@ -456,12 +456,13 @@ async def extend_automatically(
         elif paid_by is None:
             await _tell_refused(channels, lease, Unextendable.CREDIT, at)
         else:
-            # The same id each time: of two processes, one extends.
+            # The same id each time: of two processes, one extends. Nobody else can
+            # take it: the ids that forms and requests have are only UUID and suffix.
             once = uuid.uuid5(uuid.NAMESPACE_OID, f"{order.id} {lease.ends}")
             await _extend_at_once(
                 channels,
                 replace(offered, paid_by=paid_by),
-                f"{once}{SUFFIX}",
+                f"auto-{once}{SUFFIX}",
                 ledger.PLATFORM,
                 at,
             )
