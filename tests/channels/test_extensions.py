@@ -8,7 +8,7 @@ import pytest
 
 from leyden.channels import leased_channels
 from leyden.channels.books.verify import verify
-from leyden.channels.direct import extensions, seller_watch
+from leyden.channels.direct import extensions, lease_watch, seller_watch
 from leyden.channels.direct.rules.extensions import (
     AUTO_BLOCKS_LEFT,
     LONGEST_BLOCKS,
@@ -19,6 +19,7 @@ from leyden.channels.direct.rules.extensions import (
 from leyden.channels.money import corrections, credit
 from leyden.channels.rules import ledger
 from leyden.channels.rules.customer_ledger import EntryKind
+from leyden.channels.rules.leases import ENDED
 from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
 from leyden.errors import (
@@ -578,6 +579,21 @@ async def test_a_lease_that_was_extended_is_told_of_at_its_new_end(
     assert await kinds(direct) == [*expected, "channel.lease_ending"]
     direct.seller.height += 1_008
     assert (await kinds(direct))[-1] == "channel.lease_ended"
+
+
+async def test_a_lease_that_an_older_program_called_ended_goes_on(
+    direct: OrdersHarness, order: Order
+) -> None:
+    """It ran beside this one, or after it, and knew of no extensions."""
+    await direct.give_credit(PRICE)
+    await extend(direct, order)
+    (lease,) = await direct.database.reader.leases.running(limit=9)
+    async with direct.database.transaction() as tx:
+        assert await tx.leases.change(lease, replace(lease, announced=ENDED))
+    await kinds(direct)
+    assert await lease_watch.ended(direct.channels) == []
+    direct.seller.height = await ends(direct, order) - 1_008
+    assert await kinds(direct) == ["channel.lease_extended", "channel.lease_ending"]
 
 
 async def automatic(
