@@ -22,6 +22,7 @@ from leyden.channels.rules.customer_ledger import EntryKind
 from leyden.channels.rules.leases import ENDED
 from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.rules.sources import Source
 from leyden.errors import (
     Conflict,
     Malformed,
@@ -310,6 +311,22 @@ async def test_a_seller_that_is_away_is_unknown(
     with pytest.raises(SellerAway):
         await extend(direct, order)
     direct.seller.away = False
+
+
+async def test_who_sells_no_more_channels_extends_none(
+    direct: OrdersHarness, order: Order
+) -> None:
+    """Its operator wants the coins back, some time."""
+    await direct.give_credit(PRICE)
+    await automatic(direct, order)
+    direct.rules = replace(direct.rules, sources=(Source.POOL,))
+    with pytest.raises(NotAllowed, match="sells no more channels"):
+        await extend(direct, order)
+    direct.seller.height = await ends(direct, order) - 100
+    for _ in range(2):
+        await kinds(direct)
+    assert (await told(direct))[-1][1]["reason"] == "not_possible"
+    assert await direct.credit() == PRICE
 
 
 async def test_a_lease_gets_no_longer_than_this(

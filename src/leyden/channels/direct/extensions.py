@@ -22,7 +22,7 @@ from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.base.rules.sign_in import Right
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.steps import ClaimedTask
-from leyden.channels import orders
+from leyden.channels import orders, sources
 from leyden.channels.direct import reservations
 from leyden.channels.direct.base import Seller
 from leyden.channels.direct.rules.extensions import (
@@ -184,6 +184,10 @@ async def offer(
 ) -> ExtensionOffer:
     """Return the price of so many blocks; raise NotAllowed if the lease can't go on."""
     check(lease, now)
+    if not sources.sells_direct(channels):
+        raise NotAllowed(
+            "this platform sells no more channels of its own, so it extends no lease"
+        )
     if blocks > (most := most_blocks(lease, now.height)):
         raise Malformed(
             f"lease_duration_blocks: must be at most {max(most, 0):,} now, as a lease "
