@@ -8,7 +8,7 @@ import pytest
 
 from leyden.channels import leased_channels
 from leyden.channels.books.verify import verify
-from leyden.channels.direct import extensions, seller_watch
+from leyden.channels.direct import extensions, lease_watch, seller_watch
 from leyden.channels.direct.rules.extensions import (
     AUTO_BLOCKS_LEFT,
     LONGEST_BLOCKS,
@@ -19,8 +19,10 @@ from leyden.channels.direct.rules.extensions import (
 from leyden.channels.money import corrections, credit
 from leyden.channels.rules import ledger
 from leyden.channels.rules.customer_ledger import EntryKind
+from leyden.channels.rules.leases import ENDED
 from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.rules.sources import Source
 from leyden.errors import (
     Conflict,
     Malformed,
@@ -311,6 +313,22 @@ async def test_a_seller_that_is_away_is_unknown(
     direct.seller.away = False
 
 
+async def test_who_sells_no_more_channels_extends_none(
+    direct: OrdersHarness, order: Order
+) -> None:
+    """Its operator wants the coins back, some time."""
+    await direct.give_credit(PRICE)
+    await automatic(direct, order)
+    direct.rules = replace(direct.rules, sources=(Source.POOL,))
+    with pytest.raises(NotAllowed, match="sells no more channels"):
+        await extend(direct, order)
+    direct.seller.height = await ends(direct, order) - 100
+    for _ in range(2):
+        await kinds(direct)
+    assert (await told(direct))[-1][1]["reason"] == "not_possible"
+    assert await direct.credit() == PRICE
+
+
 async def test_a_lease_gets_no_longer_than_this(
     direct: OrdersHarness, order: Order
 ) -> None:
@@ -351,6 +369,33 @@ async def test_without_credit_an_invoice_extends_a_lease(
         )
         == []
     )
+
+
+async def test_a_form_that_is_sent_twice_at_once_has_one_invoice(
+    direct: OrdersHarness, order: Order
+) -> None:
+    id_ = f"{uuid.uuid4()}{SUFFIX}"
+    results = await at_once(*(extend(direct, order, id_=id_) for _ in range(3)))
+    made = await extend(direct, order, id_=id_)
+    assert made.status is ExtensionStatus.WAITING_PAYMENT
+    assert all(each == made or isinstance(each, Stale) for each in results)
+
+
+async def test_credit_that_was_spent_since_the_quote_is_not_said_to_pay(
+    direct: OrdersHarness, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await direct.give_credit(PRICE)
+    quote = extensions.quote
+
+    async def quote_then_spend(*asked: Any) -> extensions.ExtensionOffer:
+        offered = await quote(*asked)
+        await take_credit(direct)
+        return offered
+
+    monkeypatch.setattr(extensions, "quote", quote_then_spend)
+    made = await extend(direct, order)
+    assert made.status is ExtensionStatus.WAITING_PAYMENT
+    assert (made.credit_used, made.amount_due) == (0, PRICE)
 
 
 async def test_a_payment_that_nobody_heard_of_is_found(
@@ -553,6 +598,21 @@ async def test_a_lease_that_was_extended_is_told_of_at_its_new_end(
     assert (await kinds(direct))[-1] == "channel.lease_ended"
 
 
+async def test_a_lease_that_an_older_program_called_ended_goes_on(
+    direct: OrdersHarness, order: Order
+) -> None:
+    """It ran beside this one, or after it, and knew of no extensions."""
+    await direct.give_credit(PRICE)
+    await extend(direct, order)
+    (lease,) = await direct.database.reader.leases.running(limit=9)
+    async with direct.database.transaction() as tx:
+        assert await tx.leases.change(lease, replace(lease, announced=ENDED))
+    await kinds(direct)
+    assert await lease_watch.ended(direct.channels) == []
+    direct.seller.height = await ends(direct, order) - 1_008
+    assert await kinds(direct) == ["channel.lease_extended", "channel.lease_ending"]
+
+
 async def automatic(
     harness: OrdersHarness, order: Order, *, most: int = PRICE, blocks: int = BLOCKS
 ) -> None:
@@ -590,6 +650,27 @@ async def test_a_lease_goes_on_by_itself(direct: OrdersHarness, order: Order) ->
         "channel.lease_extended",
     ]
     assert await direct.credit() == 0
+
+
+async def test_nobody_takes_the_id_of_an_automatic_extension(
+    direct: OrdersHarness, order: Order
+) -> None:
+    """A former member knows the order, and a form's id is its sender's choice."""
+    await automatic(direct, order)
+    before = await ends(direct, order)
+    guessed = uuid.uuid5(uuid.NAMESPACE_OID, f"{order.id} {before}")
+    direct.seller.online.add(OTHER)
+    another = await direct.create(channel(OTHER), who=LIGHTHOUSE)
+    direct.payments.pay(request_of(another))
+    await direct.settle_down()
+    await extend(
+        direct, another, id_=f"{guessed}{SUFFIX}", blocks=8_064, who=LIGHTHOUSE
+    )
+    await direct.give_credit(PRICE)
+    direct.seller.height = before - AUTO_BLOCKS_LEFT
+    for _ in range(2):
+        await kinds(direct)
+    assert await ends(direct, order) == before + BLOCKS
 
 
 async def test_a_lease_that_cannot_go_on_is_told_once_and_tried_again(

@@ -1,15 +1,20 @@
 """Leases that nodes extend over LSPS7: their own channels, for an invoice."""
 
 import json
+import uuid
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from leyden.channels.direct import seller_watch
+from leyden.channels.direct import extensions, seller_watch
 from leyden.channels.direct.lsps1.rpc import Rpc
 from leyden.channels.direct.lsps1.server import Lsps1
-from leyden.channels.direct.rules.extensions import LONGEST_BLOCKS, ExtensionStatus
+from leyden.channels.direct.rules.extensions import (
+    LONGEST_BLOCKS,
+    SUFFIX,
+    ExtensionStatus,
+)
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.values import replace
@@ -144,6 +149,34 @@ async def test_channels_of_customers_are_their_nodes_to_extend(
     (shown,) = await listed(direct, OTHER)
     assert "original_order" not in shown
     assert await listed(direct) == []
+
+
+async def test_an_unpaid_order_of_a_node_is_not_in_the_way_of_its_owner(
+    direct: OrdersHarness,
+) -> None:
+    """The node is somebody else's, who may never pay."""
+    bought = await direct.create(channel(OTHER), who=LIGHTHOUSE)
+    direct.payments.pay(request_of(bought))
+    await direct.settle_down()
+    direct.seller.height += 1
+    (shown,) = await listed(direct, OTHER)
+    params = {
+        "short_channel_id": shown["short_channel_id"],
+        "channel_extension_expiry_blocks": 1,
+    }
+    answer = await call(direct, "lsps7.create_order", peer=OTHER, **params)
+    assert answer["result"]["order_state"] == "CREATED"
+    made = await extensions.extend(
+        direct.channels,
+        LIGHTHOUSE,
+        bought.id,
+        f"{uuid.uuid4()}{SUFFIX}",
+        52_416,
+        most=None,
+        actor="test",
+        now=direct.now,
+    )
+    assert made.status is ExtensionStatus.WAITING_PAYMENT
 
 
 async def test_others_see_and_extend_nothing(

@@ -270,7 +270,7 @@ def extend(
     leyden channels extend ORDER --auto --max-fee 10000
     """
     flow = session.client.flow
-    if auto is not None:
+    if auto is not None and not only_price:
         if auto and max_fee is None:
             raise click.UsageError("--auto: needs --max-fee")
         changed = (
@@ -286,6 +286,8 @@ def extend(
             tell_extension(price, as_json=as_json)
             return
         way = "by an invoice" if price.amount_due else "from your credit"
+        if not price.amount_due and price.credit_used < price.total_fee:
+            way = "from your credit and corporate account"
         confirm(
             f"Extend this lease by {weeks(blocks)} for {price.total_fee:,} sat, {way}?",
             yes=yes,

@@ -6,6 +6,12 @@ import pytest
 from msgspec.structs import force_setattr
 
 from leyden.base.platform import Platform
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.rules.extensions import (
+    SUFFIX,
+    Extension,
+    ExtensionStatus,
+)
 from leyden.channels.rules.sources import Source
 from leyden.values import replace
 from tests.base.pages.visitor import Visitor
@@ -187,6 +193,8 @@ async def test_a_lease_is_extended_on_its_page(alice: Visitor, world: World) -> 
         ("", 400),
         ("2016", 400),
         ("x 6999", 400),
+        ("9" * 5_000 + " 6999", 400),
+        ("2016 " + "9" * 5_000, 400),
         ("7 6999", 400),
         ("2016 6998", 409),  # the price was another one when the page was made
     ):
@@ -212,6 +220,34 @@ async def test_without_credit_its_page_has_an_invoice(
     assert request.lightning_invoice in text
     world.payments.pay(request)
     await until(lambda: _text(alice, page), shows="by 8,064 blocks for")
+
+
+async def test_what_its_node_ordered_is_not_its_owners_to_pay(
+    alice: Visitor, world: World
+) -> None:
+    """Over LSPS7, where the node may be anybody's."""
+    world.seller.online.add(KEY)
+    page = await ordered(alice, **{"for": "other", "node": KEY})
+    pay(world)
+    await until(lambda: _text(alice, page), shows="Extend the lease")
+    theirs = Extension(
+        id=f"{ANOTHER}{SUFFIX}",
+        order_id=page.rpartition("/")[2],
+        status=ExtensionStatus.WAITING_PAYMENT,
+        created=world.now[0],
+        expires=world.now[0],
+        blocks=1,
+        ends=1,
+        premium=Sats(100),
+        service_fee=Sats(2_000),
+        lightning_invoice="lnbcrt1theirs",
+        peer=KEY,
+    )
+    async with world.channels.database.transaction() as tx:
+        assert await tx.extensions.add(theirs)
+    text = await _text(alice, page)
+    assert "lnbcrt1theirs" not in text
+    assert '<option value="2016 6999">2 weeks for 6,999 sat</option>' in text
 
 
 async def test_it_is_chosen_on_its_page_that_a_lease_goes_on(

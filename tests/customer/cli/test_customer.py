@@ -398,6 +398,9 @@ def test_a_lease_is_extended_after_a_question(
         assert "█" in dear.stderr or "▄" in dear.stderr
     automatic = typed(*extend, "--auto")
     assert (automatic.exit_code, "--max-fee" in automatic.stderr) == (2, True)
+    only_price = typed(*extend, "--auto", "--max-fee", "10000", "--quote", "--json")
+    assert printed_json(only_price)["total_fee"] == 6_999
+    assert "auto_extend" not in typed("channels", "show", order_id).stdout
     automatic = typed(*extend, "--auto", "--max-fee", "10000")
     assert "by 2 weeks (2,016 blocks), for at most 10,000 sat" in automatic.stdout
     assert "auto_extend" not in typed(*extend, "--no-auto").stdout

@@ -14,7 +14,11 @@ from leyden.base.rules.times import from_us, to_iso, to_us
 from leyden.base.rules.units import MAX_SATS, Sats
 from leyden.channels import leased_channels, orders, sources
 from leyden.channels.direct import destinations, extensions, reservations
-from leyden.channels.direct.rules.extensions import SUFFIX, Extension
+from leyden.channels.direct.rules.extensions import (
+    SUFFIX,
+    Extension,
+    ExtensionStatus,
+)
 from leyden.channels.leased_channels import LeasedChannel
 from leyden.channels.rules.orders import Order, OrderFilter, OrderStatus
 from leyden.channels.rules.pricing import (
@@ -237,7 +241,14 @@ async def list_extensions(request: Request) -> ExtensionsAnswer:
         channels, request.principal.organization_id, request.path["order_id"]
     )
     found = await channels.database.reader.extensions.of_orders([order.id])
-    return ExtensionsAnswer(extensions=[_extension(each) for each in found])
+    return ExtensionsAnswer(
+        extensions=[
+            _extension(each)
+            for each in found
+            # What its node ordered over LSPS7 is that node's to pay.
+            if not each.peer or each.status is ExtensionStatus.EXTENDED
+        ]
+    )
 
 
 async def set_auto_extend(request: Request, body: WantedAutoExtend) -> OrderAnswer:

@@ -22,7 +22,7 @@ from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.base.rules.sign_in import Right
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.steps import ClaimedTask
-from leyden.channels import orders
+from leyden.channels import orders, sources
 from leyden.channels.direct import reservations
 from leyden.channels.direct.base import Seller
 from leyden.channels.direct.rules.extensions import (
@@ -184,6 +184,10 @@ async def offer(
 ) -> ExtensionOffer:
     """Return the price of so many blocks; raise NotAllowed if the lease can't go on."""
     check(lease, now)
+    if not sources.sells_direct(channels):
+        raise NotAllowed(
+            "this platform sells no more channels of its own, so it extends no lease"
+        )
     if blocks > (most := most_blocks(lease, now.height)):
         raise Malformed(
             f"lease_duration_blocks: must be at most {max(most, 0):,} now, as a lease "
@@ -257,19 +261,17 @@ async def extend(
         raise Conflict(
             f"max_fee: the price is {offered.total_fee:,} sat, which is more than this"
         )
-    paid_by = await _paid_by(reader, offered)
-    if paid_by is not None:
-        return await _extend_at_once(
-            channels, replace(offered, paid_by=paid_by), extension_id, actor, now
-        )
+    offered = replace(offered, paid_by=await _paid_by(reader, offered))
+    if offered.paid_by is not None:
+        return await _extend_at_once(channels, offered, extension_id, actor, now)
     extension = replace(
         offered.extension(extension_id, ExtensionStatus.WAITING_PAYMENT, now),
         expires=now + channels.rules.order_lives,
     )
-    await _check_none_open(reader, order)
+    await _check_none_open(reader, extension)
     extension = await with_invoice(channels, extension)
     async with _locked(channels, order.id, actor=actor, now=now) as (tx, _):
-        await _check_none_open(tx, order)
+        await _check_none_open(tx, extension)
         await add(tx, extension)
     return extension
 
@@ -280,8 +282,8 @@ def _of(extension: Extension, order: Order) -> Extension:
     return extension
 
 
-async def _check_none_open(rows: Stores, order: Order) -> None:
-    if await rows.extensions.open_of_order(order.id):
+async def _check_none_open(rows: Stores, extension: Extension) -> None:
+    if await rows.extensions.open_of_order(extension.order_id, but=extension.id):
         raise NotAllowed(
             "an extension of this lease waits for its payment: pay it, or wait until "
             "it expires"
@@ -458,12 +460,13 @@ async def extend_automatically(
         elif paid_by is None:
             await _tell_refused(channels, lease, Unextendable.CREDIT, at)
         else:
-            # The same id each time: of two processes, one extends.
+            # The same id each time: of two processes, one extends. Nobody else can
+            # take it: the ids that forms and requests have are only UUID and suffix.
             once = uuid.uuid5(uuid.NAMESPACE_OID, f"{order.id} {lease.ends}")
             await _extend_at_once(
                 channels,
                 replace(offered, paid_by=paid_by),
-                f"{once}{SUFFIX}",
+                f"auto-{once}{SUFFIX}",
                 ledger.PLATFORM,
                 at,
             )

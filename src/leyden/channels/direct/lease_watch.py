@@ -14,7 +14,7 @@ from leyden.channels.direct.base import Seller
 from leyden.channels.direct.rules.extensions import AUTO_BLOCKS_LEFT
 from leyden.channels.direct.rules.openings import ClosedChannel, SellerWallet
 from leyden.channels.rows.leases import RunningLease
-from leyden.channels.rules.leases import ENDED, ENDING, due_event
+from leyden.channels.rules.leases import ENDED, ENDING, NOTHING, due_event
 from leyden.channels.services import ChannelServices
 from leyden.events.rules.events import Data, Event
 from leyden.values import replace
@@ -68,6 +68,9 @@ def _next_state(
         after = replace(lease, closed=now, closed_early=early)
         return after, "channel.closed_early" if early else ""
     event = due_event(lease.ends, height)
+    if event == NOTHING and lease.announced == ENDED:
+        # By a release that knew of no extensions: it may not be closed as ended.
+        return replace(lease, announced=NOTHING), ""
     if event <= lease.announced:
         return None
     goes_on = event == ENDING and lease.auto_blocks

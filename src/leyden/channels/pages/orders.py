@@ -1,5 +1,6 @@
 """Pages of orders: how to pay, progress, the channel, cancelling."""
 
+import re
 import uuid
 from collections.abc import Hashable, Sequence
 from datetime import datetime
@@ -29,6 +30,7 @@ from leyden.values import Struct, hiding
 
 _AT_A_TIME: Final = 50
 _SATS: Final = 100_000_000
+_NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _WAY: Final = (
     OrderStatus.WAITING_PAYMENT,
     OrderStatus.CREATING,
@@ -52,7 +54,7 @@ class _Tracked(Struct, frozen=True, kw_only=True):
     bumps: tuple[KnownBump, ...] = ()  # of its transaction, which stayed unconfirmed
     lost: bool = False  # its channel was published, but can never open
     extensions: tuple[Extension, ...] = ()  # of its lease, but for unpaid ones
-    unpaid_extension: Extension | None = None
+    unpaid_extension: Extension | None = None  # that its owner ordered
 
     __repr__ = hiding("ticket")
 
@@ -251,7 +253,7 @@ async def cancel(visit: Visit) -> Response:
 async def extend(visit: Visit) -> Response:
     """Extend the lease by the chosen blocks, for the price that was shown with them."""
     blocks, _, fee = visit.form.text("blocks").partition(" ")
-    if not blocks.isdecimal() or not fee.isdecimal():
+    if not _NUMBER.fullmatch(blocks) or not _NUMBER.fullmatch(fee):
         raise Malformed("blocks: choose by how much to extend the lease")
     await extensions.extend(
         channels_of(visit),
@@ -338,7 +340,11 @@ async def _track(
     found = []
     if order_id in leased and order.kind is ChannelKind.DIRECT:
         found = await reader.extensions.of_orders([order_id])
-    unpaid = [each for each in found if each.status is ExtensionStatus.WAITING_PAYMENT]
+    unpaid = [
+        each
+        for each in found
+        if each.status is ExtensionStatus.WAITING_PAYMENT and not each.peer
+    ]
     counted = {OutputState.BOOKED, OutputState.BURIED}
     return _Tracked(
         order=order,

@@ -1,11 +1,19 @@
 """Leases that are extended over the API."""
 
 import asyncio
+import uuid
 from typing import Any
 
 import pytest
 
 from leyden.app.serving.api import Api
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.rules.extensions import (
+    SUFFIX,
+    Extension,
+    ExtensionStatus,
+)
+from leyden.values import replace
 from tests.base.api.conftest import Caller
 from tests.channels.api.flow.conftest import (
     UNKNOWN,
@@ -171,6 +179,33 @@ async def test_what_cannot_be_extended_says_why(
         assert (await alice.post(path(missing, what), {})).status == 404
     assert (await alice.get(path(missing, "extensions"))).status == 404
     assert (await alice.delete(path(missing, "auto-extend"))).status == 404
+
+
+async def test_what_its_node_ordered_is_listed_once_it_is_paid(
+    alice: Caller, order: dict[str, Any], world: World
+) -> None:
+    """Over LSPS7: its invoice is that node's to pay."""
+    theirs = Extension(
+        id=f"{uuid.uuid4()}{SUFFIX}",
+        order_id=order["order_id"],
+        status=ExtensionStatus.WAITING_PAYMENT,
+        created=world.now[0],
+        expires=world.now[0],
+        blocks=0,
+        ends=order["lease_ends_block"],
+        premium=Sats(0),
+        service_fee=Sats(0),
+        peer=KEY,
+    )
+    database = world.channels.database
+    async with database.transaction() as tx:
+        assert await tx.extensions.add(theirs)
+    assert (await alice.get(path(order, "extensions"))).json()["extensions"] == []
+    async with database.transaction() as tx:
+        paid = replace(theirs, status=ExtensionStatus.EXTENDED)
+        assert await tx.extensions.move(theirs, paid)
+    (listed,) = (await alice.get(path(order, "extensions"))).json()["extensions"]
+    assert listed["extension_id"] == theirs.id
 
 
 async def test_orders_of_others_are_not_found(

@@ -55,9 +55,10 @@ class Extensions:
         rows = await self._run(sql.all, after=after, limit=limit)
         return [_extension(row) for row in rows]
 
-    async def open_of_order(self, order_id: str) -> int:
-        """Count an order's extensions that wait for their payment."""
-        return int((await self._run(sql.open_of_order, order_id=order_id))[0][0])
+    async def open_of_order(self, order_id: str, *, but: str) -> int:
+        """Count the other extensions that an order's owner did not pay yet."""
+        rows = await self._run(sql.open_of_order, order_id=order_id, but=but)
+        return int(rows[0][0])
 
     async def open_of_peer(self, peer: str) -> int:
         """Count the extensions that a node ordered and did not pay yet."""

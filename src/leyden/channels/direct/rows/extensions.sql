@@ -32,10 +32,13 @@ ORDER BY id
 LIMIT :limit;
 
 -- name: open_of_order
+-- Its owner's: what its node ordered over LSPS7 is in nobody's way.
 SELECT count(*)
 FROM lease_extension
 WHERE order_id = :order_id
-    AND status IN ('waiting_payment', 'settling');
+    AND status IN ('waiting_payment', 'settling')
+    AND id <> :but
+    AND peer = '';
 
 -- name: open_of_peer
 SELECT count(*)
