@@ -32,6 +32,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "lsps1 messages": "LSPS1 messages",
         "just-in-time channels": "Just-in-time channels",
         "purse comparison": "Comparison with the purse",
+        "lease extension": "Extensions of leases",
         "leases": "Leases, of an earlier version",
         "fundings": "Funding transactions, of an earlier version",
         # Events
