@@ -376,7 +376,7 @@ def test_a_channel_is_ordered_for_a_node_by_its_key(
 def test_a_lease_is_extended_after_a_question(
     here: ServedPlatform, typed: Typed
 ) -> None:
-    node = f"02{POINT}"
+    node = "02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
     here.seller.fill([1_500_000])
     here.seller.online.add(node)
     made = printed_json(typed("channels", "order", CAPACITY, "--for", node, "--json"))
