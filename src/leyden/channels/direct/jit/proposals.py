@@ -64,9 +64,7 @@ class Proposals:
     async def fee(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the fee for a payment to a node, with a promise of it."""
         amount, peer = wrapped.parse_amount(body), wrapped.parse_key(body)
-        fee = 0
-        if await self._wrapping.receivable_msat(peer) < amount:
-            fee = await self._price(amount)
+        fee = await self._current_fee(peer, amount)
         quote = FeeQuote(
             peer=peer,
             valid_until=self._channels.clock() + _FEE_LIVES,
@@ -121,9 +119,7 @@ class Proposals:
     ) -> int:
         """Return the fee that was promised; without a promise, the fee of now."""
         if body.get("fee_id") is None:
-            if await self._wrapping.receivable_msat(inner.payee) >= inner.msat:
-                return 0
-            return await self._price(inner.msat)
+            return await self._current_fee(inner.payee, inner.msat)
         quote, promise = wrapped.parse_fee_id(body["fee_id"], inner.payee)
         if not hmac.compare_digest(self._promise(quote), promise):
             raise Malformed(
@@ -138,7 +134,10 @@ class Proposals:
             )
         return quote.fee_msat
 
-    async def _price(self, amount_msat: int) -> int:
+    async def _current_fee(self, peer: str, amount_msat: int) -> int:
+        """Return the fee at present: 0 if a channel of the node has room."""
+        if await self._wrapping.receivable_msat(peer) >= amount_msat:
+            return 0
         offer = (await self._offers.offer()).as_json()
         return wrapped.whole(jit.price(offer, amount_msat))
 

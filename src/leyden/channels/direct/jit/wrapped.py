@@ -310,7 +310,7 @@ class Wrapped:
         await self._steps.turn_back(order, JitEvent.REFUSED)
 
     async def _cancel(self, seen: _Seen) -> None:
-        """Give the payer the money back, unless the node was paid after all."""
+        """Cancel the hold invoice, unless the node was paid after all."""
         # A database that was restored may know nothing of that payment.
         payment = await self._wrapping.payment(seen.wrapped.payment_hash)
         if payment.state is PaidState.SUCCEEDED:
