@@ -93,15 +93,7 @@ async def pay(window: Window, west: Peer) -> str:
 
 async def be_paid(window: Window, west: Peer) -> None:
     request = await receive(window, 5_000, MEMO)
-    # lnd 0.21 has no other call for it; it answers once, at the end.
-    body = {
-        "payment_request": request,
-        "timeout_seconds": 60,
-        "fee_limit_sat": "100",
-        "no_inflight_updates": True,
-    }
-    paid = await west.call("POST", "/v2/router/send", body)
-    assert paid["result"]["status"] == "SUCCEEDED"
+    await west.pays_invoice(request)
     await window.see("Paid: 5,000 sat")
     await window.press("Create another")
     await receive(window, 6_000, ANOTHER)
