@@ -35,10 +35,10 @@ async def served(site: Site, port: int = 0) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def chromium() -> AsyncIterator[Browser]:
+async def chromium(*arguments: str) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=require("chromium"), args=["--no-sandbox"]
+            executable_path=require("chromium"), args=["--no-sandbox", *arguments]
         )
         try:
             yield browser

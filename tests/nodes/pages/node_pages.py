@@ -1,7 +1,7 @@
 """A node's pages in a browser, with lnd's REST played by the test."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
@@ -182,6 +182,7 @@ async def node_pages(
     *,
     size: ViewportSize = WIDE,
     scheme: Literal["light", "dark"] = "light",
+    arguments: Sequence[str] = (),
 ) -> AsyncIterator[NodePages]:
     """Show the pages of a running node whose vault has an admin macaroon."""
     node = await made(alice, fleet_harness)
@@ -194,7 +195,7 @@ async def node_pages(
     fields = {"kind": "macaroon", "name": "admin", "value": value}
     assert (await alice.submit(f"{node}/wallet/backups", fields)).status == 200
     lnd = LndRest()
-    async with served(site) as url, chromium() as browser:
+    async with served(site) as url, chromium(*arguments) as browser:
         context = await browser.new_context(color_scheme=scheme, viewport=size)
         screen = await Screen.opened(context, url)
         await context.route("https://*.nodes.localhost:8080/**", lnd.answer)

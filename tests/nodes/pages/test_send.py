@@ -58,11 +58,18 @@ def failed(reason: str) -> dict[str, Any]:
 
 async def ready(pages: NodePages, *, after: Any = UNKNOWN, **invoice: object) -> None:
     """Open the page with an invoice in it; `after` is what lnd knows of its payment."""
-    pages.lnd.answers[f"GET /v1/payreq/{INVOICE}"] = read(**invoice)
-    pages.lnd.answers["GET /v1/graph/node/"] = {"node": {"alias": "pier"}}
-    pages.lnd.answers["GET /v2/router/track/"] = after
+    know(pages, INVOICE, after=after, **invoice)
     await pages.open("/wallet/send")
     await paste(pages, INVOICE)
+
+
+def know(
+    pages: NodePages, request: str, *, after: Any = UNKNOWN, **invoice: object
+) -> None:
+    """Let lnd know an invoice."""
+    pages.lnd.answers[f"GET /v1/payreq/{request}"] = read(**invoice)
+    pages.lnd.answers["GET /v1/graph/node/"] = {"node": {"alias": "pier"}}
+    pages.lnd.answers["GET /v2/router/track/"] = after
 
 
 async def paste(pages: NodePages, text: str) -> None:

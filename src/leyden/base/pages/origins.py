@@ -1,11 +1,18 @@
 """The dashboard's origins, from its settings and never from a request; its headers."""
 
 from collections.abc import Iterable
+from types import MappingProxyType
+from typing import Final
 from urllib.parse import urlsplit
 
 from leyden.base.settings import Settings
 
 _A_YEAR_S = 31_536_000
+_PERMISSIONS: Final = "permissions-policy"
+# For the one page that scans.
+CAMERA: Final = MappingProxyType(
+    {_PERMISSIONS: "camera=(self), geolocation=(), microphone=()"}
+)
 
 
 class Origins:
@@ -62,6 +69,6 @@ def security_headers(given: Settings) -> dict[str, str]:
         "referrer-policy": "same-origin",
         "cross-origin-opener-policy": "same-origin",
         "cross-origin-resource-policy": "same-origin",
-        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+        _PERMISSIONS: "camera=(), geolocation=(), microphone=()",
         "cache-control": "no-store",
     }

@@ -8,6 +8,7 @@ from typing import Final
 from starlette.responses import Response
 
 from leyden.base.pages import changes as changing
+from leyden.base.pages.origins import CAMERA
 from leyden.base.pages.visits import Handler, Visit, redirect
 from leyden.nodes import connecting, views
 from leyden.nodes.pages import node, node_tabs
@@ -32,7 +33,7 @@ def page(name: str) -> Handler:
         fleet = fleet_of(visit)
         stamp = await views.stamp(fleet, *which(visit))
         way = await connecting.connect(fleet, *which(visit))
-        return node.render(
+        response = node.render(
             visit,
             f"wallet/{name}.html",
             way.node,
@@ -46,6 +47,9 @@ def page(name: str) -> Handler:
             sells_direct=visit.platform.sells_direct,
             leases=await _leases(visit) if name == "channels" else {},
         )
+        if name == "send":
+            response.headers.update(CAMERA)
+        return response
 
     return show
 

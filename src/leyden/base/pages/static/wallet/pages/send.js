@@ -11,6 +11,7 @@ import { destination, shell } from "../destination.js";
 import { ask, whileOpen } from "../open_vault.js";
 import { $, lnd, node as nodeId, onClick, onSubmit, progress, show } from "../page.js";
 import { followed, GRACE_S, reasonOf, stopWatching, tracked } from "../paying.js";
+import { onScan, stopScanning } from "../scanning.js";
 import { peerName, sats, typedSats, when } from "../shown.js";
 import { Trouble } from "../trouble.js";
 
@@ -60,6 +61,11 @@ onSubmit($("ask"), async () => {
     throw refused(error);
   }
   if (planned) review();
+});
+
+onScan("scan-button", (text) => {
+  $("to").value = text;
+  $("ask").requestSubmit();
 });
 
 /** Read an invoice as lnd does; one that was paid, or is on its way, is not for review. */
@@ -346,6 +352,7 @@ function draw(told) {
 /** Forget what may spend; say what a payment that was watched leaves open. */
 function clear() {
   forget();
+  stopScanning();
   $("by-command").hidden = true;
   return stopWatching() ? "What became of the payment is not known yet: see Payments before you pay again." : "";
 }
