@@ -108,10 +108,9 @@ def _sold(platform: Platform) -> Lsps1OverHttp | None:
 def _wrapped(platform: Platform) -> WrappedOverHttp | None:
     """Return the application of wrapped invoices, if they are enabled."""
     channels = platform.channels
-    if channels is None or channels.purse is None:
+    if channels is None or not platform.wraps_invoices:
         return None
-    jit = channels.rules.jit
-    return WrappedOverHttp(channels) if jit and jit.wraps_invoices else None
+    return WrappedOverHttp(channels)
 
 
 def proxies(settings: Settings) -> Proxies:

@@ -42,3 +42,11 @@ class Platform(Struct, frozen=True, kw_only=True):
     def sells_direct(self) -> bool:
         """Whether channels are sold to a node that the order names."""
         return self.channels is not None and sources.sells_direct(self.channels)
+
+    @property
+    def wraps_invoices(self) -> bool:
+        """Whether a payment to a node can open its channel."""
+        channels = self.channels
+        if channels is None or channels.purse is None or channels.rules.jit is None:
+            return False
+        return channels.rules.jit.wraps_invoices

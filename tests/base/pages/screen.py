@@ -13,6 +13,7 @@ from playwright.async_api import (
     async_playwright,
 )
 
+from leyden.app.front import Front
 from leyden.app.serving.site import Site
 from leyden.base.http.server import bind, serving
 from tests.base.pages.conftest import PASSWORD
@@ -26,10 +27,15 @@ NARROW: ViewportSize = {"width": 360, "height": 780}  # the narrowest that is co
 
 
 @asynccontextmanager
-async def served(site: Site, port: int = 0) -> AsyncIterator[str]:
-    """Return the address at which the dashboard answers while inside."""
+async def served(
+    site: Site, port: int = 0, *, front: Front | None = None
+) -> AsyncIterator[str]:
+    """Return the address at which the dashboard answers while inside.
+
+    With `front`, the API of its installation answers there, too.
+    """
     sockets = bind("127.0.0.1", port)
-    async with serving(site, sockets, grace_s=1):
+    async with serving(front or site, sockets, grace_s=1):
         yield f"http://localhost:{sockets[0].getsockname()[1]}"
         site.streams.close()
 

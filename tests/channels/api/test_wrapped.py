@@ -45,7 +45,7 @@ class Sold:
         forwarding = FakeForwarding(self.purse)
         self.wrapping = FakeWrapping(self.purse, forwarding, clock=lambda: world.now[0])
         self.rows = world.channels.database.reader
-        channels = replace(
+        self.channels = replace(
             world.channels,
             purse=Purse(
                 seller=self.purse,
@@ -58,7 +58,7 @@ class Sold:
                 jit=JitSettings(wraps_invoices=True, messages_per_minute=10_000),
             ),
         )
-        application = WrappedOverHttp(channels)
+        application = WrappedOverHttp(self.channels)
         public = Public(
             platform, Api(platform, OPERATIONS), version="1", wrapped=application
         )

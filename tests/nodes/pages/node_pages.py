@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from playwright.async_api import Page, Route, ViewportSize
 
+from leyden.app.front import Front
 from leyden.app.serving.site import Site
 from leyden.nodes.rules.observations import LndState
 from tests.bakery import baked, identifier
@@ -183,6 +184,7 @@ async def node_pages(
     size: ViewportSize = WIDE,
     scheme: Literal["light", "dark"] = "light",
     arguments: Sequence[str] = (),
+    front: Front | None = None,
 ) -> AsyncIterator[NodePages]:
     """Show the pages of a running node whose vault has an admin macaroon."""
     node = await made(alice, fleet_harness)
@@ -195,7 +197,7 @@ async def node_pages(
     fields = {"kind": "macaroon", "name": "admin", "value": value}
     assert (await alice.submit(f"{node}/wallet/backups", fields)).status == 200
     lnd = LndRest()
-    async with served(site) as url, chromium(*arguments) as browser:
+    async with served(site, front=front) as url, chromium(*arguments) as browser:
         context = await browser.new_context(color_scheme=scheme, viewport=size)
         screen = await Screen.opened(context, url)
         await context.route("https://*.nodes.localhost:8080/**", lnd.answer)

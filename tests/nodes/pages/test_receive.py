@@ -127,6 +127,7 @@ async def test_what_is_wrong_is_said(
         pages.lnd.answers["POST /v1/invoices"] = Refusal(refusal)
         await pages.open("/wallet/receive")
         await pages.see("No channel of this node can receive yet")
+        assert await pages.page.locator("#just-in-time").count() == 0, "none is sold"
         await wish(pages, amount="1.5")
         assert await pages.alert() == "Amount: must be a whole number of sats."
         await wish(pages, amount="1000000000")

@@ -45,6 +45,7 @@ def page(name: str) -> Handler:
             authority=fleet.authority,
             recipes=RECIPES,
             sells_direct=visit.platform.sells_direct,
+            wraps_invoices=visit.platform.wraps_invoices,
             leases=await _leases(visit) if name == "channels" else {},
         )
         if name == "send":

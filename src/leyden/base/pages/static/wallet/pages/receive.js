@@ -1,9 +1,10 @@
 /** Receive: an invoice or an address of this node's own, and whether it was paid. */
 
 import { fromBase64, toHex } from "../bytes.js";
-import { bip21 } from "../destination.js";
+import { bip21, shell } from "../destination.js";
+import { openingFee } from "../just_in_time.js";
 import { ask, macaroon, whileOpen } from "../open_vault.js";
-import { $, lnd, onClick, onSubmit, progress } from "../page.js";
+import { $, lnd, node, onClick, onSubmit, progress } from "../page.js";
 import { draw as drawCode } from "../qr.js";
 import { sats, span, typedSats, when } from "../shown.js";
 import { Trouble } from "../trouble.js";
@@ -31,6 +32,43 @@ onSubmit($("request"), async () => {
     : (await ask("/v1/newaddress?type=TAPROOT_PUBKEY")).address;
   waitFor({ amount, memo, address, made });
 });
+
+/** Offer a channel that the payment opens, for an amount that no channel can receive. */
+function offerOpening() {
+  if (!$("just-in-time")) return; // this platform sells none
+  const amount = typedSats($("amount").value.trim()) ?? 0;
+  $("just-in-time").hidden = $("way").value === "on-chain" || (amount <= receivable && receivable > 0);
+}
+
+function hideOpening() {
+  if ($("opening-offer")) $("opening-offer").hidden = true; // of another amount
+}
+
+if ($("opening-ask")) {
+  onClick("opening-ask", async () => {
+    hideOpening();
+    const amount = typedSats($("amount").value.trim());
+    if (!amount) throw new Trouble("form", "Amount: must be a whole number of sats, which the payer pays.");
+    progress("Asking for the fee…");
+    const { identity_pubkey: key } = await ask("/v1/getinfo");
+    const fee = await openingFee(amount, key);
+    if (!fee) throw new Trouble("form", "This node can receive that over a channel that it has: create an invoice.");
+    if (fee >= amount) {
+      throw new Trouble("form", `The fee is ${sats(fee)}, which leaves nothing of ${sats(amount)}. Ask for more.`);
+    }
+    $("opening-paid").textContent = sats(amount);
+    $("opening-fee").textContent = sats(fee);
+    $("opening-received").textContent = sats(amount - fee);
+    if ($("opening-command")) $("opening-command").textContent = commandFor(amount);
+    $("opening-offer").hidden = false;
+  });
+}
+
+function commandFor(amount) {
+  const memo = $("memo").value.trim();
+  const words = ["leyden", "wallet", "receive", node, String(amount), "--just-in-time"];
+  return [...words, ...(memo ? ["--memo", shell(memo)] : [])].join(" ");
+}
 
 function waitFor({ amount, memo, address, made }) {
   const invoice = made?.payment_request;
@@ -118,6 +156,7 @@ function done(words) {
 
 function again() {
   shown = undefined;
+  hideOpening();
   $("requested").hidden = true;
   $("request").hidden = false;
 }
@@ -131,7 +170,14 @@ $("way").addEventListener("change", () => {
   for (const part of document.querySelectorAll("[data-lightning]")) {
     part.hidden = $("way").value === "on-chain";
   }
+  offerOpening();
 });
+for (const id of ["amount", "memo"]) {
+  $(id).addEventListener("input", () => {
+    hideOpening();
+    offerOpening();
+  });
+}
 
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && shown) isPaid(shown).catch(() => {});
@@ -144,6 +190,7 @@ function draw(channels) {
     + Math.max(0, Number(channel.remote_balance) - Number(channel.remote_chan_reserve_sat ?? 0)), 0);
   $("can-receive").textContent = sats(receivable);
   $("no-inbound").hidden = receivable > 0;
+  offerOpening();
 }
 
 await whileOpen({ read: (looks) => lnd.channels(looks), draw, clear: again });
