@@ -8,8 +8,9 @@ import base64
 import hashlib
 import json
 import secrets
+import shlex
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,9 +51,10 @@ from tests.base.api.conftest import Caller
 from tests.channels.contracts.treasuries import owners_access
 from tests.fakes.payments import FakePayments
 from tests.ports import free_port, free_ports
-from tests.programs import built
+from tests.programs import built, needs
 from tests.reaper import in_memory
 from tests.stories.platform import LEYDEN, RunningPlatform
+from tests.stories.test_browser import alice
 from tests.stories.test_just_in_time import coast as coast  # noqa: PLC0414  a fixture
 from tests.stories.test_just_in_time import (
     local_balance,
@@ -409,7 +411,56 @@ async def platform() -> AsyncIterator[RunningPlatform]:
 async def test_a_hosted_node_without_a_channel_is_paid_by_one_command(
     platform: RunningPlatform, tmp_path: Path
 ) -> None:
-    macaroon = tmp_path / "admin.macaroon"
+    macaroon = await accepting_zero_conf(platform, tmp_path)
+    async with calling(platform.home) as call, owned(platform.home, call) as node:
+        words = ["wallet", "receive", node.node_id, str(SATS), "--just-in-time"]
+        shown = await paid_by(platform, [*words, "--macaroon-file", str(macaroon)])
+        (channel,) = await node.channels()
+        assert int(channel["local_balance"]) == shown["paid_sats"]
+        assert channel["zero_conf"]
+    state = json.loads(await platform.run("jit", "--json"))
+    assert (state["earned"], state["missing"]) == (1, [])
+    await platform.run("verify")
+
+
+@needs("chromium", "certutil")
+async def test_a_hosted_node_is_paid_by_the_line_that_its_page_shows(
+    platform: RunningPlatform, tmp_path: Path
+) -> None:
+    """The page has the fee first, and sees the payment that the command waited for."""
+    macaroon = await accepting_zero_conf(platform, tmp_path)
+    async with (
+        alice(platform, tmp_path / "alice") as window,
+        calling(platform.home) as call,
+        owned(platform.home, call) as node,
+    ):
+        page = window.page
+        team, root = (
+            platform.facts[each] for each in ("organization_id", "dashboard_url")
+        )
+        await page.goto(f"{root}{team}/nodes/{node.node_id}/wallet/receive")
+        await page.click("summary:has-text('not in the vault')")
+        await page.evaluate("document.getElementById('password').required = false")
+        await window.type(pasted=node.macaroon)
+        await window.press("Open vault")
+        await window.see("No channel of this node can receive yet")
+        await window.type(amount=str(SATS), memo="two coffees")
+        await window.press("Show the fee")
+        await window.see("Your node receives")
+        received = await page.inner_text("#opening-received")
+        line = await page.inner_text("#opening-command")
+        program, *words = shlex.split(line)
+        assert program == "leyden"
+        shown = await paid_by(platform, [*words, "--macaroon-file", str(macaroon)])
+        assert f"{shown['received_sats']:,} sat" == received
+        assert shown["memo"] == "two coffees"
+        await page.wait_for_selector("#no-inbound", state="hidden", timeout=30_000)
+    await platform.run("verify")
+
+
+async def accepting_zero_conf(platform: RunningPlatform, folder: Path) -> Path:
+    """Let the hosted node take such channels; return a file of its macaroon."""
+    macaroon = folder / "admin.macaroon"
     async with calling(platform.home) as call, owned(platform.home, call) as node:
         macaroon.write_bytes(bytes.fromhex(node.macaroon))
         nodes = f"/organizations/{platform.facts['organization_id']}/nodes"
@@ -418,28 +469,26 @@ async def test_a_hosted_node_without_a_channel_is_paid_by_one_command(
             f"{nodes}/{node.node_id}/settings",
             {"optionscidalias": True, "zeroconf": True},
         )
-    async with calling(platform.home) as call, owned(platform.home, call) as node:
-        command = await asyncio.create_subprocess_exec(
-            *(LEYDEN, "wallet", "receive", node.node_id, str(SATS)),
-            *("--just-in-time", "--json", "--macaroon-file", str(macaroon)),
-            env=platform.environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        assert command.stderr is not None
-        async with asyncio.timeout(60):
-            said = (await command.stderr.readline()).decode().strip()
-        assert said.startswith("ln"), said
-        await platform.run("dev", "pay", said)
-        async with asyncio.timeout(60):
-            output, errors = await command.communicate()
-        assert command.returncode == 0, errors.decode()
-        shown = json.loads(output)
-        assert shown["paid_sats"] == shown["received_sats"] == SATS - shown["fee_sats"]
-        assert shown["fee_sats"] > 0
-        (channel,) = await node.channels()
-        assert int(channel["local_balance"]) == shown["paid_sats"]
-        assert channel["zero_conf"]
-    state = json.loads(await platform.run("jit", "--json"))
-    assert (state["earned"], state["missing"]) == (1, [])
-    await platform.run("verify")
+    return macaroon
+
+
+async def paid_by(platform: RunningPlatform, words: Sequence[str]) -> dict[str, Any]:
+    """Pay the invoice that a command shows; return what it prints in the end."""
+    command = await asyncio.create_subprocess_exec(
+        *(LEYDEN, *words, "--json"),
+        env=platform.environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert command.stderr is not None
+    async with asyncio.timeout(60):
+        said = (await command.stderr.readline()).decode().strip()
+    assert said.startswith("ln"), said
+    await platform.run("dev", "pay", said)
+    async with asyncio.timeout(60):
+        output, errors = await command.communicate()
+    assert command.returncode == 0, errors.decode()
+    shown: dict[str, Any] = json.loads(output)
+    assert shown["paid_sats"] == shown["received_sats"] == SATS - shown["fee_sats"]
+    assert shown["fee_sats"] > 0
+    return shown

@@ -83,15 +83,27 @@ async def close(pages: NodePages) -> None:
     await pages.page.wait_for_selector("#confirm-action[open]")
 
 
+async def move(pages: NodePages) -> None:
+    await pages.page.locator("[data-move]:visible").first.click()
+    await pages.page.wait_for_selector("#move-to:visible")
+
+
+async def scan(pages: NodePages) -> None:
+    await pages.press("Scan a QR code")
+    await pages.see("There is no camera here.")
+
+
 STEPS = (
     ("", None),
     ("/wallet/receive", None),
     ("/wallet/receive", receive),
     ("/wallet/send", None),
     ("/wallet/send", send),
+    ("/wallet/send", scan),
     ("/wallet/payments", period),
     ("/wallet/payments", bump),
     ("/wallet/channels", None),
+    ("/wallet/channels", move),
     ("/wallet/channels", close),
 )
 

@@ -127,9 +127,9 @@ async def test_the_camera_is_off_once_nobody_scans(
 
         await pages.press("Scan a QR code")
         await stream(page)
-        await page.evaluate(HIDE, True)
+        await page.evaluate(HIDE, {"hidden": True})
         await is_stopped(page)
-        await page.evaluate(HIDE, False)
+        await page.evaluate(HIDE, {"hidden": False})
         await stream(page)
 
         other = await page.context.new_page()
@@ -139,7 +139,7 @@ async def test_the_camera_is_off_once_nobody_scans(
         assert not await page.is_visible("#scan")
 
 
-HIDE: Final = """(hidden) => {
+HIDE: Final = """({ hidden }) => {
     Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
     document.dispatchEvent(new Event("visibilitychange"));
 }"""

@@ -301,7 +301,7 @@ function askMove(channel) {
   of = channel;
   $("move-from").textContent = `${nameOf(channel)} (${sats(channel.local_balance)})`;
   $("move-to").replaceChildren(...targetsOf(channel).map((each) => new Option(
-    `${nameOf(each)}: ${sats(each.remote_balance)} can come in`,
+    `${sats(each.remote_balance)} can come in from ${nameOf(each)}`,
     each.chan_id,
   )));
   for (const id of ["move-amount", "move-limit"]) $(id).value = "";

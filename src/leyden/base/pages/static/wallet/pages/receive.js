@@ -40,13 +40,15 @@ function offerOpening() {
   $("just-in-time").hidden = $("way").value === "on-chain" || (amount <= receivable && receivable > 0);
 }
 
-function hideOpening() {
-  if ($("opening-offer")) $("opening-offer").hidden = true; // of another amount
+/** Show what was offered, or hide it: it was of another amount. */
+function showOpening(isOffered) {
+  if (!$("just-in-time")) return;
+  $("opening-offer").hidden = !isOffered;
+  $("opening-ask").hidden = isOffered;
 }
 
 if ($("opening-ask")) {
   onClick("opening-ask", async () => {
-    hideOpening();
     const amount = typedSats($("amount").value.trim());
     if (!amount) throw new Trouble("form", "Amount: must be a whole number of sats, which the payer pays.");
     progress("Asking for the fee…");
@@ -60,7 +62,7 @@ if ($("opening-ask")) {
     $("opening-fee").textContent = sats(fee);
     $("opening-received").textContent = sats(amount - fee);
     if ($("opening-command")) $("opening-command").textContent = commandFor(amount);
-    $("opening-offer").hidden = false;
+    showOpening(true);
   });
 }
 
@@ -156,7 +158,7 @@ function done(words) {
 
 function again() {
   shown = undefined;
-  hideOpening();
+  showOpening(false);
   $("requested").hidden = true;
   $("request").hidden = false;
 }
@@ -174,7 +176,7 @@ $("way").addEventListener("change", () => {
 });
 for (const id of ["amount", "memo"]) {
   $(id).addEventListener("input", () => {
-    hideOpening();
+    showOpening(false);
     offerOpening();
   });
 }

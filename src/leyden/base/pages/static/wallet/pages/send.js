@@ -153,7 +153,7 @@ function fillChannels() {
   $("outgoing").replaceChildren(any, ...node.channels
     .filter(({ state }) => state === "active")
     .map(({ channel }) => new Option(
-      `${peerName(channel.remote_pubkey, channel.peer_alias)}: ${sats(channel.local_balance)}`,
+      `${sats(channel.local_balance)}, ${peerName(channel.remote_pubkey, channel.peer_alias)}`,
       channel.chan_id,
     )));
 }
