@@ -48,6 +48,8 @@ async function look() {
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   } catch (error) {
+    if (camera !== mine) return; // it was turned off in the middle of a frame
+    turnOff();
     failed(error);
   }
 }
