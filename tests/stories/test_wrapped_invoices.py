@@ -475,7 +475,7 @@ async def accepting_zero_conf(platform: RunningPlatform, folder: Path) -> Path:
 async def paid_by(platform: RunningPlatform, words: Sequence[str]) -> dict[str, Any]:
     """Pay the invoice that a command shows; return what it prints in the end."""
     command = await asyncio.create_subprocess_exec(
-        *(LEYDEN, *words, "--json"),
+        *(str(LEYDEN), *words, "--json"),
         env=platform.environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

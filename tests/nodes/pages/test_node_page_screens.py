@@ -23,14 +23,16 @@ ADDRESS = f"bcrt1p{'q' * 58}"
 def fill(pages: NodePages) -> None:
     """Let lnd have something of everything."""
     answers = pages.lnd.answers
-    mole = {"remote_pubkey": f"02{'12' * 32}", "peer_alias": "m" * 32, "chan_id": "77"}
+    mole = channel(
+        *(100_000, 50_000),
+        active=True,
+        channel_point=f"{'2f' * 32}:1",
+        chan_id="77",
+        remote_pubkey=f"02{'12' * 32}",
+        peer_alias="m" * 32,
+    )
     answers["GET /v1/channels"] = {
-        "channels": [
-            channel(600_000, 400_000, active=True),
-            channel(
-                *(100_000, 50_000), active=True, channel_point=f"{'2f' * 32}:1", **mole
-            ),
-        ]
+        "channels": [channel(600_000, 400_000, active=True), mole]
     }
     waiting = channel(5, 5, remote_node_pub=PIER, peer_alias="")
     answers["GET /v1/channels/pending"] = {

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 import segno
-from playwright.async_api import Page
+from playwright.async_api import FilePayload, Page
 
 from leyden.app.serving.site import Site
 from tests.base.pages.visitor import Visitor
@@ -15,6 +15,7 @@ from tests.nodes.fleet_harness import FleetHarness
 from tests.nodes.pages.node_pages import NodePages, node_pages
 from tests.nodes.pages.test_send import know
 from tests.programs import needs
+from tests.waiting import until
 
 pytestmark = needs("chromium")
 
@@ -61,7 +62,7 @@ def picture(text: str) -> bytes:
 
 
 async def choose(page: Page, content: bytes, kind: str = "image/png") -> None:
-    file = {"name": "seen", "mimeType": kind, "buffer": content}
+    file: FilePayload = {"name": "seen", "mimeType": kind, "buffer": content}
     await page.set_input_files("#scan-file", file)
 
 
@@ -93,7 +94,11 @@ async def stream(page: Page) -> None:
 
 async def is_stopped(page: Page) -> None:
     """Wait until the camera that was on is off, whoever holds its stream."""
-    await page.wait_for_function("!window.seen.active")
+
+    async def is_so() -> bool:
+        return not await page.evaluate("window.seen.active")
+
+    await until(is_so, within_s=10)
     assert not await camera_is_on(page)
 
 
