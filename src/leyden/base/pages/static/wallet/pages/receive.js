@@ -54,6 +54,7 @@ if ($("opening-ask")) {
     progress("Asking for the fee…");
     const { identity_pubkey: key } = await ask("/v1/getinfo");
     const fee = await openingFee(amount, key);
+    if (typedSats($("amount").value.trim()) !== amount) return; // another was typed meanwhile
     if (!fee) throw new Trouble("form", "This node can receive that over a channel that it has: create an invoice.");
     if (fee >= amount) {
       throw new Trouble("form", `The fee is ${sats(fee)}, which leaves nothing of ${sats(amount)}. Ask for more.`);
