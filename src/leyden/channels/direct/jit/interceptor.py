@@ -225,7 +225,7 @@ class Interceptor:
     ) -> bool:
         """Reserve coins, or refuse; return False while the node's other one opens."""
         async with self._turn:  # so that no coin is chosen twice
-            if await self._orders.under_way_to(order.peer):
+            if await self._orders.under_way_to(order.peer, purse=order.purse):
                 return False  # it may never pay for that channel
             await self._reserve(order, payment, connection)
         return True
