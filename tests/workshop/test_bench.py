@@ -15,7 +15,8 @@ async def main():
         print("began", sys.argv[1:], flush=True)
         await asyncio.Event().wait()
     finally:
-        await asyncio.sleep(0.1)  # as one waits for daemons
+        print("ending", flush=True)
+        await asyncio.sleep(0.5)  # as one waits for daemons
         print("ended", flush=True)
 
 if __name__ == "__main__":
@@ -38,7 +39,8 @@ def test_a_benchmark_that_is_terminated_cleans_up(tmp_path: Path) -> None:
     ) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "began ['--rounds', '3']\n"
-        for _ in range(2):
-            running.send_signal(signal.SIGTERM)
+        running.send_signal(signal.SIGTERM)
+        assert running.stdout.readline() == "ending\n"
+        running.send_signal(signal.SIGTERM)
         assert running.stdout.read() == "ended\n"
     assert running.returncode not in {0, -signal.SIGTERM}
