@@ -98,6 +98,8 @@ LONGEST = (  # `--durations=0` says what belongs here
     "tests/customer/trust/test_commands.py",
     "tests/crash/test_kill_while_an_order_is_paid.py",
     "tests/crash/test_kill_while_a_node_is_made.py",
+    "tests/channels/test_jit.py",
+    "tests/channels/test_wrapped.py",
     "tests/channels/test_model.py",
     "tests/base/daemons/test_auctioneer.py",
 )

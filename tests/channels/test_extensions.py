@@ -41,6 +41,7 @@ from tests.channels.orders_harness import (
     at_once,
     request_of,
 )
+from tests.channels.test_credit import in_debt
 from tests.channels.test_direct_channels import OTHER, PEER, channel
 from tests.events.stored_events import stored_events
 
@@ -369,6 +370,19 @@ async def test_without_credit_an_invoice_extends_a_lease(
         )
         == []
     )
+
+
+async def test_what_is_paid_too_much_repays_a_reversed_payment_first(
+    direct: OrdersHarness, order: Order
+) -> None:
+    made = await extend(direct, order)
+    await in_debt(direct)
+    owed = await direct.balance_of(ledger.receivable(HARBOUR))
+    pay(direct, made, PRICE + 21)
+    await direct.settle_down()
+    assert (await found(direct, made)).status is ExtensionStatus.EXTENDED
+    assert await direct.balance_of(ledger.receivable(HARBOUR)) == owed + 21
+    assert await direct.credit() == 0
 
 
 async def test_a_form_that_is_sent_twice_at_once_has_one_invoice(

@@ -218,6 +218,28 @@ async def test_a_channel_that_closes_is_not_listed_nor_extended(
     assert answer["result"]["channel"][MOST] == 0
 
 
+async def test_each_payment_that_a_closed_channel_leaves_owed_is_an_alarm(
+    direct: OrdersHarness, order: Order
+) -> None:
+    """Both were settled in the moment in which it closed."""
+    reader = direct.database.reader
+    made = [await create(direct) for _ in range(2)]
+    for each in made:
+        extension = await reader.extensions.find(each["order_id"])
+        assert extension is not None
+        direct.payments.pay(extension.payment_request)
+        direct.deafen()
+        async with direct.database.transaction() as tx:
+            settling = replace(extension, status=ExtensionStatus.SETTLING)
+            assert await tx.extensions.move(extension, settling)
+    direct.seller.close_channel(order.channel_point, by_seller=False)
+    await seller_watch.check(direct.channels)
+    await direct.pass_time(minutes=2)
+    found = await reader.findings.list_(now=direct.now)
+    owed = {subject for kind, subject, _ in found if kind == "order.owed"}
+    assert owed == {each["order_id"] for each in made}
+
+
 async def test_a_lease_that_is_over_is_not_extended(
     direct: OrdersHarness, order: Order
 ) -> None:

@@ -182,6 +182,24 @@ async def test_a_node_that_keeps_its_payment_is_waited_for_however_long(
     assert len(jit.wrapping.sent) == 1
 
 
+async def test_for_a_payment_that_a_node_keeps_lnd_is_asked_next_to_nothing(
+    jit: WrappedHarness,
+) -> None:
+    """Also by the process that did not send it."""
+    jit.wrapping.answers = False
+    async with jit.serving():
+        inner = await jit.wrapped()
+        jit.wrapping.pay_wrapped(inner.payment_hash)
+        await until(lambda: jit.wrapping.paid)
+    async with jit.serving():
+        await until(lambda: jit.wrapping.calls["decided"])
+        before = jit.wrapping.calls.total()
+        await asyncio.sleep(2)
+        assert jit.wrapping.calls.total() == before
+        jit.wrapping.resolve(inner.payment_hash, claims=True)
+        await jit.turns(inner, JitStatus.EARNED)
+
+
 async def test_a_channel_that_is_not_zero_conf_gets_no_payment(
     jit: WrappedHarness,
 ) -> None:

@@ -9,6 +9,7 @@ refunds its payer whatever else is true, which is what `lost_msat` counts.
 import asyncio
 import hashlib
 import secrets
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -62,6 +63,7 @@ class FakeWrapping:
     sent: list[tuple[str, str]] = field(default_factory=list)  # and over what
     free_msat: dict[str, int] = field(default_factory=dict)  # channels of old
     paused: asyncio.Event = field(default_factory=asyncio.Event)
+    calls: Counter[str] = field(default_factory=Counter)
 
     # What the platform asks.
 
@@ -151,6 +153,12 @@ class FakeWrapping:
         await self._begin("payment")
         return self.paid.get(payment_hash) or InnerPayment(state=PaidState.NONE)
 
+    async def decided(self, payment_hash: str) -> None:
+        """Wait until the node has claimed the payment, or refused it."""
+        await self._begin("decided")
+        while self.paid[payment_hash].state is PaidState.IN_FLIGHT:
+            await asyncio.sleep(0.005)
+
     async def receivable_msat(self, peer: str) -> int:
         """Return what a channel of old has."""
         await self._begin("receivable")
@@ -160,6 +168,7 @@ class FakeWrapping:
         """Do nothing: there are no connections."""
 
     async def _begin(self, call: str) -> None:
+        self.calls[call] += 1
         if self.seller.away or self.denies:
             raise SellerAway(why="permission denied", retry_after_s=1)
         await self._pause(call)

@@ -6,7 +6,7 @@ On regtest: the treasury's lnd is the payer, the seller's is the purse.
 import asyncio
 import hashlib
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -23,16 +23,10 @@ from leyden.base.rules.times import Clock, utc_now
 from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
 from leyden.channels.direct.base import Purse
-from leyden.channels.direct.lnd import LndSeller
-from leyden.channels.direct.lnd_forwarding import LndForwarding, LndInterception
+from leyden.channels.direct.lnd_forwarding import LndForwarding
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules import jit
-from leyden.channels.direct.rules.jit import (
-    HeldHtlc,
-    HtlcAnswer,
-    JitOrder,
-    JitStatus,
-)
+from leyden.channels.direct.rules.jit import JitOrder, JitStatus
 from leyden.channels.payments.treasury import Treasury
 from leyden.channels.rules import ledger
 from leyden.channels.services import JIT, ChannelServices, ChannelSettings, JitSettings
@@ -46,6 +40,7 @@ from leyden_workshop.devnet.supervision import SupervisingKeeper
 from tests.channels.contracts.treasuries import owners_access
 from tests.fakes.payments import FakePayments
 from tests.programs import built
+from tests.stories.stopping import Stop, StoppingForwarding, StoppingSeller
 from tests.stories.test_ldk_node import CHAIN, Coast, Ldk, coast_with, ldk_node
 from tests.waiting import until
 
@@ -55,9 +50,12 @@ SIZE = 100_000_000
 
 
 @pytest.fixture
-async def coast(memory_path: Path) -> AsyncIterator[Coast]:
-    """The payer has a channel to the purse."""
-    async with coast_with(memory_path, purse.OPTIONS) as coast:
+async def coast(
+    memory_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[Coast]:
+    """The payer has a channel to the purse, an lnd of the version in the parameter."""
+    lnd = getattr(request, "param", "lnd")
+    async with coast_with(memory_path, purse.OPTIONS, lnd=lnd) as coast:
         await purse.bake(coast.seller, coast.home)
         async with wallet.opened(coast.seller) as lnd:
             key = await lnd.key()
@@ -74,38 +72,6 @@ async def coast(memory_path: Path) -> AsyncIterator[Coast]:
         yield coast
 
 
-class Mute(LndForwarding):
-    """Forwards nothing: whoever wants to ends there, as one who is killed does."""
-
-    def __init__(self, access: LndAccess, answering: asyncio.Event) -> None:
-        super().__init__(access)
-        self._answering = answering
-
-    @asynccontextmanager
-    async def intercept(self) -> AsyncIterator[LndInterception]:
-        """Connect, with answers that do not arrive."""
-        async with super().intercept() as connection:
-            yield MuteInterception(connection, self._answering)
-
-
-class MuteInterception(LndInterception):
-    """A connection over which nothing is forwarded."""
-
-    def __init__(self, one: LndInterception, answering: asyncio.Event) -> None:
-        self._one, self._answering = one, answering
-
-    def htlcs(self) -> AsyncGenerator[HeldHtlc, None]:
-        """Yield what lnd asks about."""
-        return self._one.htlcs()
-
-    async def answer(self, answer: HtlcAnswer) -> None:
-        """Wait forever, if the answer forwards a payment."""
-        if answer.out_msat is not None:
-            self._answering.set()
-            await asyncio.Event().wait()
-        await self._one.answer(answer)
-
-
 @asynccontextmanager
 async def selling(
     coast: Coast,
@@ -113,15 +79,13 @@ async def selling(
     sealer: Sealer,
     *,
     clock: Clock = utc_now,
-    answering: asyncio.Event | None = None,
-    over: Callable[[LndAccess], LndForwarding] = LndForwarding,
+    stop: Stop | None = None,
+    over: Callable[[LndAccess], LndForwarding] | None = None,
     rules: JitSettings | None = None,
 ) -> AsyncIterator[ChannelServices]:
-    """Sell just-in-time channels, as the platform does.
-
-    With `answering`, it is set instead of an answer that forwards, and nothing follows.
-    """
+    """Sell just-in-time channels, as the platform does."""
     own = replace(owners_access(coast.seller), macaroon=purse.macaroon(coast.home))
+    stop = stop or Stop()
     channels = ChannelServices(
         database=db,
         sealer=sealer,
@@ -129,9 +93,9 @@ async def selling(
         sources=SOURCES,
         market=SimulatedMarket(),
         purse=Purse(
-            seller=LndSeller(own),
+            seller=StoppingSeller(own, stop),
             messages=LndMessages(own),
-            forwarding=Mute(own, answering) if answering else over(own),
+            forwarding=over(own) if over else StoppingForwarding(own, stop),
         ),
         clock=clock,
         rules=ChannelSettings(jit=rules or JitSettings()),
@@ -286,11 +250,10 @@ async def test_whatever_is_killed_the_payment_arrives_once(
 ) -> None:
     async with ldk_node(coast, tmp_path / "one", source="lsps2") as ldk:
         # The platform is killed once it stored that it forwards, before lnd knows.
-        answering = asyncio.Event()
-        async with selling(coast, sqlite_db, sealer, answering=answering):
+        stop = Stop("answer")
+        async with selling(coast, sqlite_db, sealer, stop=stop):
             paying = asyncio.create_task(pay(coast, await invoice(ldk)))
-            async with asyncio.timeout(60):
-                await answering.wait()
+            await stop.is_reached()
             assert (await orders(sqlite_db))[-1].status is JitStatus.RESUMING
         assert not paying.done()
         async with selling(coast, sqlite_db, sealer) as channels:
@@ -349,7 +312,7 @@ async def test_a_payment_that_no_wallet_takes_goes_back(
         assert await verify(sqlite_db, purse=channels.purse) == []
 
 
-async def restart_purse(coast: Coast) -> None:
+async def restart_purse(coast: Coast, *, lnd: str = "lnd") -> None:
     """Kill the purse's lnd, and start it again."""
     folder = coast.home / "seller"
     running = processes.holder(claim(folder))
@@ -358,7 +321,7 @@ async def restart_purse(coast: Coast) -> None:
     await SupervisingKeeper(
         LndDaemon(
             name="seller",
-            program=built("lnd")["lnd"],
+            program=built(lnd)[lnd],
             folder=folder,
             chain=CHAIN,
             access=coast.seller,

@@ -10,7 +10,7 @@ import base64
 import contextlib
 import hashlib
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,22 +24,14 @@ from leyden.base.database.secrets import Sealer
 from leyden.base.processes.daemons import claim
 from leyden.channels.books.verify import verify
 from leyden.channels.direct.jit.offers import JitOffers
-from leyden.channels.direct.lnd_forwarding import LndForwarding, LndInterception
 from leyden.channels.direct.rules import jit
-from leyden.channels.direct.rules.jit import (
-    HeldHtlc,
-    HtlcAnswer,
-    JitChannel,
-    JitOrder,
-    JitStatus,
-)
+from leyden.channels.direct.rules.jit import JitOrder, JitStatus
 from leyden.channels.payments.treasury import Treasury
 from leyden.channels.services import ChannelServices
 from leyden.customer.channel_acceptor import accept_from
 from leyden.errors import LeydenError
 from leyden.lnd.trust import trusting
 from leyden.nodes.lnd.client import connect
-from leyden.nodes.lnd.connection import LndAccess
 from leyden.nodes.lnd.states import TlsAddress
 from leyden_workshop.devnet import access, purse, wallet
 from leyden_workshop.devnet.lnd import LndDaemon, access_for
@@ -47,6 +39,7 @@ from leyden_workshop.devnet.supervision import SupervisingKeeper
 from tests.channels.contracts.treasuries import owners_access
 from tests.ports import free_ports
 from tests.programs import built
+from tests.stories.stopping import Stop
 from tests.stories.test_just_in_time import (
     newest_becomes,
     orders,
@@ -141,6 +134,20 @@ class Harbor:
             return Invoice(_digest(preimage), made["payment_addr"], preimage)
         made = await self.owner.call("POST", "/v1/invoices", value)
         return Invoice(base64.b64decode(made["r_hash"]), made["payment_addr"])
+
+    async def keeps(self, invoice: Invoice) -> None:
+        """Wait until the wallet holds the payment of its invoice."""
+        path = f"/v1/invoice/{invoice.payment_hash.hex()}"
+
+        async def is_held() -> bool:
+            return bool((await self.owner.call("GET", path))["state"] == "ACCEPTED")
+
+        await until(is_held, within_s=60, every_s=0.2)
+
+    async def claim(self, invoice: Invoice) -> None:
+        """Let the wallet claim what it holds."""
+        preimage = base64.b64encode(invoice.preimage).decode()
+        await self.owner.call("POST", "/v2/invoices/settle", {"preimage": preimage})
 
     # The payer.
 
@@ -246,44 +253,6 @@ async def harbor_with(
                 await processes.stop(running, grace_s=30)
 
 
-class Pausing(LndForwarding):
-    """Stops before it adds an alias, or forwards, until it goes on."""
-
-    def __init__(self, access: LndAccess, at: str) -> None:
-        super().__init__(access)
-        self._at = at
-        self.reached, self.goes_on = asyncio.Event(), asyncio.Event()
-
-    async def pause(self, at: str) -> None:
-        if at == self._at:
-            self.reached.set()
-            await self.goes_on.wait()
-
-    async def add_alias(self, channel: JitChannel, scid: int) -> None:
-        await self.pause("alias")
-        await super().add_alias(channel, scid)
-
-    @asynccontextmanager
-    async def intercept(self) -> AsyncIterator[LndInterception]:
-        async with super().intercept() as connection:
-            yield PausingInterception(connection, self)
-
-
-class PausingInterception(LndInterception):
-    """A connection that stops before it forwards."""
-
-    def __init__(self, one: LndInterception, pausing: Pausing) -> None:
-        self._one, self._pausing = one, pausing
-
-    def htlcs(self) -> AsyncGenerator[HeldHtlc, None]:
-        return self._one.htlcs()
-
-    async def answer(self, answer: HtlcAnswer) -> None:
-        if answer.out_msat is not None:
-            await self._pausing.pause("answer")
-        await self._one.answer(answer)
-
-
 async def buy(channels: ChannelServices, harbor: Harbor) -> JitOrder:
     """Buy, as the wallet would by its messages."""
     assert channels.purse is not None
@@ -348,35 +317,54 @@ async def test_a_wallet_is_paid_by_two_channels_after_somebody_probed_it(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("at", ["alias", "answer"])
-async def test_platform_and_lnd_are_killed_at_the_same_moment(
-    memory_path: Path, sqlite_db: Database, sealer: Sealer, at: str
+@pytest.mark.parametrize("killed", ["platform", "lnd", "both"])
+async def test_whatever_is_killed_at_each_step_the_payment_arrives_once(
+    memory_path: Path, sqlite_db: Database, sealer: Sealer, killed: str
 ) -> None:
-    made: list[Pausing] = []
-
-    def pausing(own: LndAccess) -> LndForwarding:
-        made.append(Pausing(own, at))
-        return made[-1]
-
+    """`held`: by us, while the wallet is away; `kept`: by the wallet."""
+    steps = ("held", "open", "done open", "alias", "answer", "done answer", "kept")
     async with harbor_with(memory_path) as harbor:
-        async with selling(harbor.coast, sqlite_db, sealer, over=pausing) as channels:
-            order = await buy(channels, harbor)
-            invoice = await harbor.invoice(order)
-            paying = asyncio.create_task(harbor.pay(order, invoice))
-            async with asyncio.timeout(60):
-                await made[0].reached.wait()
-        await restart_purse(harbor.coast)
-        assert not paying.done()
-        async with selling(harbor.coast, sqlite_db, sealer) as channels:
-            await harbor.start_wallet()
-            (paid,) = await paying
-            assert paid["status"] == "SUCCEEDED", paid
-            order = await newest_becomes(sqlite_db, JitStatus.EARNED)
-            assert order.earned_msat == order.fee_msat
-            await prove(channels)
-            assert channels.purse is not None
-            found = await channels.purse.forwarding.channels()
-            assert len([each for each in found if each.order_id]) == 1
+        for number, at in enumerate(steps, 1):
+            stop = Stop(at)
+            async with AsyncExitStack() as first:
+                channels = await first.enter_async_context(
+                    selling(harbor.coast, sqlite_db, sealer, stop=stop)
+                )
+                order = await buy(channels, harbor)
+                invoice = await harbor.invoice(order, held=at == "kept")
+                if at == "held":
+                    await harbor.kill_wallet()
+                paying = asyncio.create_task(harbor.pay(order, invoice))
+                if at == "held":
+                    await newest_becomes(sqlite_db, JitStatus.HOLDING)
+                elif at == "kept":
+                    await harbor.keeps(invoice)
+                else:
+                    await stop.is_reached()
+                if killed != "lnd":
+                    await first.aclose()
+                if killed != "platform":
+                    await restart_purse(harbor.coast)
+                await harbor.start_wallet()
+                stop.goes_on.set()
+                async with AsyncExitStack() as second:
+                    if killed != "lnd":
+                        channels = await second.enter_async_context(
+                            selling(harbor.coast, sqlite_db, sealer)
+                        )
+                    if at == "kept":
+                        await asyncio.sleep(2)
+                        assert not paying.done()
+                        await harbor.claim(invoice)
+                    (paid,) = await paying
+                    assert paid["status"] == "SUCCEEDED", (at, paid)
+                    order = await newest_becomes(sqlite_db, JitStatus.EARNED)
+                    assert order.earned_msat == order.fee_msat
+                    await prove(channels)
+                    assert channels.purse is not None
+                    found = await channels.purse.forwarding.channels()
+                    assert len([each for each in found if each.order_id]) == number
+            await harbor.coast.mine(1)  # the change can be spent
 
 
 @pytest.mark.long
@@ -384,20 +372,14 @@ async def test_without_requireinterceptor_lnd_forwards_what_was_held_without_a_f
     memory_path: Path, sqlite_db: Database, sealer: Sealer
 ) -> None:
     """Why the purse must have that option; here its policy alone prevents a loss."""
-    made: list[Pausing] = []
-
-    def pausing(own: LndAccess) -> LndForwarding:
-        made.append(Pausing(own, "answer"))
-        return made[-1]
-
+    stop = Stop("answer")
     options = tuple(each for each in purse.OPTIONS if each[0] != "requireinterceptor")
     async with harbor_with(memory_path, options=options) as harbor:
-        async with selling(harbor.coast, sqlite_db, sealer, over=pausing) as channels:
+        async with selling(harbor.coast, sqlite_db, sealer, stop=stop) as channels:
             order = await buy(channels, harbor)
             invoice = await harbor.invoice(order)
             paying = asyncio.create_task(harbor.pay(order, invoice))
-            async with asyncio.timeout(60):
-                await made[0].reached.wait()
+            await stop.is_reached()
         (failed,) = await paying
         # The second one while lnd has not announced its policy to itself yet.
         refusals = {"FEE_INSUFFICIENT", "TEMPORARY_NODE_FAILURE"}
@@ -411,15 +393,10 @@ async def test_without_requireinterceptor_lnd_forwards_what_was_held_without_a_f
 async def test_a_wallet_that_leaves_gets_its_payment_back_or_pays_the_next_time(
     memory_path: Path, sqlite_db: Database, sealer: Sealer
 ) -> None:
-    made: list[Pausing] = []
-
-    def pausing(own: LndAccess) -> LndForwarding:
-        made.append(Pausing(own, "answer"))
-        return made[-1]
-
+    stop = Stop("answer")
     async with (
         harbor_with(memory_path) as harbor,
-        selling(harbor.coast, sqlite_db, sealer, over=pausing) as channels,
+        selling(harbor.coast, sqlite_db, sealer, stop=stop) as channels,
     ):
         # Without the wallet, two blocks end the payment, and no channel is opened.
         order = await buy(channels, harbor)
@@ -435,11 +412,10 @@ async def test_a_wallet_that_leaves_gets_its_payment_back_or_pays_the_next_time(
 
         # It leaves when its channel is active, before its payment is forwarded.
         paying = asyncio.create_task(harbor.pay(order, await harbor.invoice(order)))
-        async with asyncio.timeout(60):
-            await made[0].reached.wait()
+        await stop.is_reached()
         await harbor.kill_wallet()
         await until(lambda: is_gone(channels), within_s=60, every_s=0.2)
-        made[0].goes_on.set()
+        stop.goes_on.set()
         (failed,) = await paying
         assert failed["status"] == "FAILED", failed
         order = await newest_becomes(sqlite_db, JitStatus.UNPAID)
@@ -464,13 +440,7 @@ async def test_a_channel_is_closed_by_force_with_a_payment_in_it(
             paying = asyncio.create_task(harbor.pay(order, invoice))
             await newest_becomes(sqlite_db, JitStatus.RESUMING)
 
-            async def has_it() -> bool:
-                path = f"/v1/invoice/{invoice.payment_hash.hex()}"
-                return bool(
-                    (await harbor.owner.call("GET", path))["state"] == "ACCEPTED"
-                )
-
-            await until(has_it, within_s=60, every_s=0.2)
+            await harbor.keeps(invoice)
             await harbor.kill_wallet()
             await harbor.coast.mine(FINAL + 1)
             async with asyncio.timeout(180):

@@ -11,7 +11,7 @@ import secrets
 import shlex
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,19 +27,16 @@ from leyden.base.rules.times import utc_now
 from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
 from leyden.channels.direct.api.wrapped import WrappedOverHttp
-from leyden.channels.direct.base import Purse, WrapRefused
-from leyden.channels.direct.lnd import LndSeller
+from leyden.channels.direct.base import Purse
 from leyden.channels.direct.lnd_forwarding import LndForwarding
-from leyden.channels.direct.lnd_wrapping import LndWrapping
 from leyden.channels.direct.messages import LndMessages
-from leyden.channels.direct.rules.jit import JitChannel, JitStatus
+from leyden.channels.direct.rules.jit import JitStatus
 from leyden.channels.services import JIT, ChannelServices, ChannelSettings, JitSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.channels.wiring.channels import SOURCES
 from leyden.customer.channel_acceptor import accept_from
 from leyden.lnd.trust import trusting
 from leyden.nodes.lnd.client import connect
-from leyden.nodes.lnd.connection import LndAccess
 from leyden.nodes.lnd.states import TlsAddress
 from leyden.values import replace
 from leyden_workshop.devnet import access, purse, wallet
@@ -54,6 +51,7 @@ from tests.ports import free_port, free_ports
 from tests.programs import built, needs
 from tests.reaper import in_memory
 from tests.stories.platform import LEYDEN, RunningPlatform
+from tests.stories.stopping import Stop, StoppingSeller, StoppingWrapping
 from tests.stories.test_browser import alice
 from tests.stories.test_just_in_time import coast as coast  # noqa: PLC0414  a fixture
 from tests.stories.test_just_in_time import (
@@ -69,6 +67,7 @@ from tests.waiting import until
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(1_200)]
 
 SATS = 100_000
+NEWEST = "lnd v0.21.2-beta"
 T = TypeVar("T")
 
 
@@ -86,6 +85,9 @@ class Phone:
         async with wallet.opened(self.lnd) as opened:
             await opened.connect(key, at=at)
 
+    async def disconnect(self, key: str) -> None:
+        await self.call("DELETE", f"/v1/peers/{key}")
+
     async def invoice(self, sats: int) -> str:
         async with wallet.opened(self.lnd) as opened:
             return await opened.invoice(sats)
@@ -96,14 +98,15 @@ class Phone:
 
 
 @pytest.fixture
-async def phone(coast: Coast) -> AsyncIterator[Phone]:
+async def phone(coast: Coast, request: pytest.FixtureRequest) -> AsyncIterator[Phone]:
+    program = getattr(request, "param", "lnd")
     folder = coast.home / "phone"
     rest, grpc, peer = free_ports(3)
     lnd = access_for(folder, CHAIN, rest=rest, grpc=grpc, peer=peer)
     await SupervisingKeeper(
         LndDaemon(
             name="phone",
-            program=built("lnd")["lnd"],
+            program=built(program)[program],
             folder=folder,
             chain=CHAIN,
             access=lnd,
@@ -135,57 +138,22 @@ async def accepting(phone: Phone, peer: str) -> AsyncIterator[None]:
         await asyncio.gather(accepts, return_exceptions=True)
 
 
-class Stopping(LndWrapping):
-    """Ends at a call, before or after lnd got it, as one who is killed does."""
-
-    def __init__(self, access: LndAccess, at: str, stopped: asyncio.Event) -> None:
-        super().__init__(access)
-        self._at, self._stopped = at, stopped
-
-    async def pay(
-        self, request: str, channel: JitChannel, *, cltv_limit: int
-    ) -> WrapRefused | None:
-        """Pay, or not."""
-        return await self._around(
-            "pay",
-            lambda: super(Stopping, self).pay(request, channel, cltv_limit=cltv_limit),
-        )
-
-    async def settle(self, preimage: str) -> bool:
-        """Settle, or not."""
-        return await self._around(
-            "settle", lambda: super(Stopping, self).settle(preimage)
-        )
-
-    async def _around(self, call: str, act: Callable[[], Awaitable[T]]) -> T:
-        if self._at == call:
-            await self._stop()
-        answer = await act()
-        if self._at == f"done {call}":
-            await self._stop()
-        return answer
-
-    async def _stop(self) -> None:
-        self._stopped.set()
-        await asyncio.Event().wait()
-
-
 @asynccontextmanager
 async def selling(
     coast: Coast,
     db: Database,
     sealer: Sealer,
     *,
-    at: str = "",
-    stopped: asyncio.Event | None = None,
+    stop: Stop | None = None,
 ) -> AsyncIterator[Caller]:
     """Wrap invoices, as the platform does; yield what wallets call."""
     own = replace(owners_access(coast.seller), macaroon=purse.macaroon(coast.home))
+    stop = stop or Stop()
     sold = Purse(
-        seller=LndSeller(own),
+        seller=StoppingSeller(own, stop),
         messages=LndMessages(own),
         forwarding=LndForwarding(own),
-        wrapping=Stopping(own, at, stopped) if stopped else LndWrapping(own),
+        wrapping=StoppingWrapping(own, stop),
     )
     channels = ChannelServices(
         database=db,
@@ -250,6 +218,11 @@ async def wrapped(
     return str((await asked(caller, "proposal", body))["jit_bolt11"]), sats
 
 
+@pytest.mark.parametrize(
+    ("coast", "phone"),
+    [("lnd", "lnd"), pytest.param(NEWEST, NEWEST, marks=pytest.mark.full)],
+    indirect=True,
+)
 async def test_a_wallet_is_paid_without_a_channel_and_then_without_a_fee(
     coast: Coast, phone: Phone, sqlite_db: Database, sealer: Sealer
 ) -> None:
@@ -296,31 +269,49 @@ async def test_a_wallet_that_accepts_no_such_channel_costs_nothing(
         assert await verify(sqlite_db) == []
 
 
-@pytest.mark.parametrize("lnd_too", [False, True], ids=["platform", "and lnd"])
-async def test_whatever_is_killed_the_payment_arrives_once(
-    coast: Coast, phone: Phone, sqlite_db: Database, sealer: Sealer, *, lnd_too: bool
+@pytest.mark.parametrize("killed", ["platform", "lnd", "both"])
+async def test_whatever_is_killed_at_each_step_the_payment_arrives_once(
+    coast: Coast, phone: Phone, sqlite_db: Database, sealer: Sealer, killed: str
 ) -> None:
+    """`held`: by the purse, while the phone takes no channel yet."""
     received, value = 0, SATS
-    for at in ("pay", "done pay", "settle", "done settle"):
-        stopped = asyncio.Event()
-        async with selling(coast, sqlite_db, sealer, at=at, stopped=stopped) as caller:
+    steps = ("held", "open", "done open", "pay", "done pay", "settle", "done settle")
+    for number, at in enumerate(steps, 1):
+        stop = Stop(at)
+        async with AsyncExitStack() as first:
+            caller = await first.enter_async_context(
+                selling(coast, sqlite_db, sealer, stop=stop)
+            )
             key = await connected(coast, phone, caller)
+            request, fee = await wrapped(caller, phone, phone.invoice, value=value)
+            if at == "held":
+                await phone.disconnect(key)
             async with accepting(phone, key):
-                request, fee = await wrapped(caller, phone, phone.invoice, value=value)
                 paying = asyncio.create_task(pay(coast, request))
-                async with asyncio.timeout(60):
-                    await stopped.wait()
-            assert (await orders(sqlite_db))[-1].status is JitStatus.RESUMING
-        if lnd_too:
-            await restart_purse(coast)
-            await phone.connect(key, coast.seller.peer)
-        async with selling(coast, sqlite_db, sealer):
-            assert (await paying)["status"] == "SUCCEEDED"
-            order = await newest_becomes(sqlite_db, JitStatus.EARNED)
-            assert order.earned_msat == fee * 1_000
-            received += value - fee
-            await _has(phone, received)
-            assert await verify(sqlite_db) == []
+                if at == "held":
+                    await newest_becomes(sqlite_db, JitStatus.HOLDING)
+                else:
+                    await stop.is_reached()
+                if killed != "lnd":
+                    await first.aclose()
+                if killed != "platform":
+                    await restart_purse(coast)
+                await phone.connect(key, coast.seller.peer)
+                stop.goes_on.set()
+                async with AsyncExitStack() as second:
+                    if killed != "lnd":
+                        await second.enter_async_context(
+                            selling(coast, sqlite_db, sealer)
+                        )
+                    paid = await paying
+                    assert paid["status"] == "SUCCEEDED", (at, paid)
+                    order = await newest_becomes(sqlite_db, JitStatus.EARNED)
+                    assert order.earned_msat == fee * 1_000
+                    received += value - fee
+                    await _has(phone, received)
+                    assert await verify(sqlite_db) == []
+                    async with wallet.opened(phone.lnd) as opened:
+                        assert len(await opened.channels()) == number
         value += SATS // 2  # more than the channels of before can carry
         await coast.mine(1)  # the change can be spent
 
@@ -479,11 +470,10 @@ async def paid_by(platform: RunningPlatform, words: Sequence[str]) -> dict[str, 
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    assert command.stderr is not None
+    assert command.stdout is not None
     async with asyncio.timeout(60):
-        said = (await command.stderr.readline()).decode().strip()
-    assert said.startswith("ln"), said
-    await platform.run("dev", "pay", said)
+        offered = json.loads(await command.stdout.readline())
+    await platform.run("dev", "pay", offered["invoice"])
     async with asyncio.timeout(60):
         output, errors = await command.communicate()
     assert command.returncode == 0, errors.decode()

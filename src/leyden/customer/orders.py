@@ -16,6 +16,7 @@ from leyden.base.cli.output import (
     print_rows,
 )
 from leyden.base.rules.units import weeks
+from leyden.client.flow import Flow
 from leyden.customer import channel_acceptor
 from leyden.customer.channel_options import channel_options, wish_of
 from leyden.customer.order_output import (
@@ -30,7 +31,7 @@ from leyden.customer.order_output import (
 )
 from leyden.customer.session import ApiSession, with_session
 from leyden.schemas.credit import BalanceAnswer
-from leyden.schemas.flow import OrderAnswer, QuoteAnswer
+from leyden.schemas.flow import ExtensionAnswer, OrderAnswer, QuoteAnswer
 
 _timeout = click.option(
     "--timeout",
@@ -280,6 +281,11 @@ def extend(
         )
         tell(changed, as_json=as_json)
         return
+    if not (only_price or idempotency_key) and (unpaid := _unpaid(flow, order_id)):
+        # The lease gets no second one meanwhile, and the first answer may be lost.
+        click.echo("this lease has an extension that is not paid yet", err=True)
+        _show_extension(unpaid, qr=qr, as_json=as_json)
+        return
     if only_price or not yes:
         price = flow.extension_quote(order_id, blocks)
         if only_price:
@@ -294,9 +300,19 @@ def extend(
         )
         max_fee = price.total_fee if max_fee is None else max_fee
     made = flow.extend(order_id, blocks, max_fee=max_fee, key=idempotency_key)
-    tell_extension(made, as_json=as_json)
-    if qr and made.lightning_invoice:
-        show_qr(made.lightning_invoice)
+    _show_extension(made, qr=qr, as_json=as_json)
+
+
+def _unpaid(flow: Flow, order_id: str) -> ExtensionAnswer | None:
+    """Return the extension of an order's lease that waits for its payment."""
+    found = [each for each in flow.extensions(order_id) if each.status == UNPAID]
+    return found[-1] if found else None
+
+
+def _show_extension(extension: ExtensionAnswer, *, qr: bool, as_json: bool) -> None:
+    tell_extension(extension, as_json=as_json)
+    if qr and extension.lightning_invoice:
+        show_qr(extension.lightning_invoice)
 
 
 def _given_back(order: OrderAnswer, has: BalanceAnswer) -> str:

@@ -101,8 +101,10 @@ async def test_where_to_connect_is_told_to_anybody(sold: Sold) -> None:
     assert (head.status, head.body) == (200, b"")
 
 
-async def test_zeus_has_its_invoice_wrapped(sold: Sold) -> None:
+@pytest.mark.parametrize("taproot", [False, True], ids=["", "taproot"])
+async def test_zeus_has_its_invoice_wrapped(sold: Sold, *, taproot: bool) -> None:
     """As its LSPStore and InvoicesStore do it, step by step."""
+    sold.caller.headers.append(("x-auth-token", "an access key"))  # of other services
     info = (await sold.caller.get("/api/v1/info")).json()
     method = info["connection_methods"][0]
     assert f"{method['address']}:{method['port']}" == "seller.example:9735"
@@ -110,7 +112,7 @@ async def test_zeus_has_its_invoice_wrapped(sold: Sold) -> None:
     data = await sold.fee(value * 1_000)
     zero_conf_fee = int(data["fee_amount_msat"] / 1_000)
     inner = sold.wrapping.invoice(PEER, (value - zero_conf_fee) * 1_000)
-    body = {"bolt11": inner.request, "fee_id": data["id"], "simpleTaproot": False}
+    body = {"bolt11": inner.request, "fee_id": data["id"], "simpleTaproot": taproot}
     answer = await sold.post("proposal", body)
     assert answer.status == 200
     held = sold.wrapping.held[inner.payment_hash]

@@ -1,6 +1,8 @@
 """What holds for invoices that are wrapped: in memory, and with a real lnd."""
 
+import asyncio
 import base64
+import hashlib
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -53,6 +55,13 @@ class World(Protocol):
         """Let the node create an invoice, and return it."""
         ...
 
+    async def keeping(self) -> str:
+        """Let the node create an invoice whose payment it keeps, and return it."""
+        ...
+
+    async def claim(self) -> None:
+        """Let the node claim what it keeps."""
+
     async def pay(self, payment_hash: str) -> None:
         """Begin to pay the wrapped invoice."""
 
@@ -79,6 +88,14 @@ class FakeWorld:
     async def invoice(self, *, amp: bool = False) -> str:
         return self.wrapping.invoice(PEER, AMOUNT, amp=amp).request
 
+    async def keeping(self) -> str:
+        self.wrapping.answers = False
+        return await self.invoice()
+
+    async def claim(self) -> None:
+        (payment_hash,) = self.wrapping.paid
+        self.wrapping.resolve(payment_hash, claims=True)
+
     async def pay(self, payment_hash: str) -> None:
         self.wrapping.pay_wrapped(payment_hash)
 
@@ -98,12 +115,27 @@ class RealWorld:
         self._owner = Treasury(owners_access(lnd))
         reached = replace(owners_access(lnd), macaroon=purse.macaroon(harness.home))
         self.wrapping = LndWrapping(reached)
+        self._preimage = secrets.token_bytes(32)
 
     async def invoice(self, *, amp: bool = False) -> str:
         """Once the purse can pay it: what it has in the channel, the payers sent."""
         wish = {"value_msat": str(AMOUNT), "memo": "two coffees", "is_amp": amp}
         made = await self._node.call("POST", "/v1/invoices", wish)
         return str(made["payment_request"])
+
+    async def keeping(self) -> str:
+        digest = hashlib.sha256(self._preimage).digest()
+        wish = {
+            "value_msat": str(AMOUNT),
+            "hash": base64.b64encode(digest).decode(),
+            "cltv_expiry": "80",
+        }
+        made = await self._node.call("POST", "/v2/invoices/hodl", wish)
+        return str(made["payment_request"])
+
+    async def claim(self) -> None:
+        wish = {"preimage": base64.b64encode(self._preimage).decode()}
+        await self._node.call("POST", "/v2/invoices/settle", wish)
 
     async def pay(self, payment_hash: str) -> None:
         found = await self._owner.call("GET", f"/v1/invoice/{payment_hash}")
@@ -303,6 +335,31 @@ async def test_a_payment_that_failed_can_be_begun_again(world: World) -> None:
     for channel, state in ((wrong, PaidState.FAILED), (right, PaidState.SUCCEEDED)):
         await paid_on(world, inner, channel)
         assert (await world.wrapping.payment(inner.payment_hash)).state is state
+
+
+async def test_a_payment_that_the_node_keeps_is_told_of_once_it_is_decided(
+    world: World,
+) -> None:
+    inner = await world.wrapping.decode(await world.keeping())
+    assert isinstance(inner, InnerInvoice)
+    await wrapped(world, inner)
+    paying = asyncio.create_task(paid_on(world, inner, await world.channel()))
+
+    async def is_kept() -> bool:
+        found = await world.wrapping.payment(inner.payment_hash)
+        return found.state is PaidState.IN_FLIGHT
+
+    await until(is_kept)
+    telling = asyncio.create_task(world.wrapping.decided(inner.payment_hash))
+    await asyncio.sleep(1)
+    assert not telling.done()
+    await world.claim()
+    async with asyncio.timeout(20):
+        await telling
+    payment = await world.wrapping.payment(inner.payment_hash)
+    assert payment.state is PaidState.SUCCEEDED
+    await world.wrapping.decided(inner.payment_hash)
+    await paying
 
 
 async def test_what_a_node_can_receive_is_told(world: World) -> None:

@@ -147,14 +147,19 @@ def in_all(peer: str = PEER) -> list[JitOrder]:
 
 async def test_unpaid_orders_of_a_node_are_its_own(db: Database) -> None:
     orders = await stored(db, *in_all(), *in_all(OTHER)[:2])
-    assert await orders.sold_to(PEER) == 4  # sold, holding, opening, opened
-    assert await orders.sold_to(OTHER) == 2
+    one = ORDER.purse
+    assert await orders.sold_to(PEER, purse=one) == 4  # sold, holding, opening, opened
+    assert await orders.sold_to(OTHER, purse=one) == await orders.sold(one) == 2
+    assert await orders.sold_to(PEER, purse=OTHER) == await orders.sold(OTHER) == 0
 
 
 async def test_channels_under_way_to_a_node_are_its_own(db: Database) -> None:
     orders = await stored(db, *in_all(), *in_all(OTHER)[:3])
-    assert await orders.under_way_to(PEER) == 3  # opening, opened, resuming
-    assert await orders.under_way_to(OTHER) == 1
+    one = ORDER.purse
+    # opening, opened, resuming
+    assert await orders.under_way_to(PEER, purse=one) == 3
+    assert await orders.under_way_to(OTHER, purse=one) == 1
+    assert await orders.under_way_to(PEER, purse=OTHER) == 0
 
 
 async def test_channels_that_a_node_did_not_pay_for_count_for_a_week(

@@ -65,9 +65,12 @@ async def test_they_are_open_and_counted_until_they_are_closed(db: Database) -> 
         assert not await tx.wrapped_invoices.close(first.order_id)
         await tx.wrapped_invoices.created(first.order_id, "another")
     assert first.order_id not in {each.order_id for each in await reader.open()}
-    assert len(await reader.open()) == await reader.count_open() == total - 1
-    assert await reader.open_of_address("192.0.2.1") == total - 1
-    assert await reader.open_of_address("192.0.2.2") == 0
+    one, other = ORDER.purse, "03" * 33
+    assert len(await reader.open()) == await reader.count_open(purse=one) == total - 1
+    assert await reader.open_of_address("192.0.2.1", purse=one) == total - 1
+    assert await reader.open_of_address("192.0.2.2", purse=one) == 0
+    assert await reader.count_open(purse=other) == 0
+    assert await reader.open_of_address("192.0.2.1", purse=other) == 0
     found = await reader.with_hash(first.payment_hash)
     assert found == replace(first, wrapped="lnbcrt1wrapped", closed=True)
 

@@ -396,6 +396,11 @@ def test_a_lease_is_extended_after_a_question(
     assert dear.exit_code == 0, dear.output
     if "next: pay the invoice" in dear.stdout:
         assert "█" in dear.stderr or "▄" in dear.stderr
+        with here.client() as client:
+            (first,) = client.flow.extensions(order_id)
+        again = typed(*extend, "--yes", "--json")  # as if that answer was lost
+        assert "is not paid yet" in again.stderr
+        assert printed_json(again)["lightning_invoice"] == first.lightning_invoice
     automatic = typed(*extend, "--auto")
     assert (automatic.exit_code, "--max-fee" in automatic.stderr) == (2, True)
     only_price = typed(*extend, "--auto", "--max-fee", "10000", "--quote", "--json")

@@ -445,9 +445,14 @@ def test_an_invoice_is_made_with_hints_if_no_channel_is_announced(
 def test_receive_waits_until_it_is_paid(wallet: Wallet, lnd: PayingNode) -> None:
     path = f"/v1/invoice/{'5a' * 32}"
     lnd.answers[path] = {"state": "SETTLED", "amt_paid_sat": "5000"}
-    assert wallet.json("receive", "5000", "--wait")["paid_sats"] == 5000
+    waited = wallet("receive", "5000", "--wait", "--json")
+    first, last = map(json.loads, waited.stdout.splitlines())
+    assert first["invoice"] == "lnsb1own"
+    assert last == {**first, "paid_sats": 5000}
     lnd.answers[path] = {"state": "CANCELED"}
     assert wallet("receive", "5000", "--wait").exit_code == 7
+    unpaid = wallet("receive", "5000", "--wait", "--json")
+    assert (json.loads(unpaid.stdout), unpaid.exit_code) == (first, 7)
 
 
 def test_payments_are_one_list_of_what_came_and_went(

@@ -53,6 +53,11 @@ def print_json(value: object) -> None:
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
+def print_line(value: object) -> None:
+    """Print one object as a line of JSON, which whoever reads a pipe has at once."""
+    print(msgspec.json.encode(value).decode(), flush=True)
+
+
 def print_fields(fields: Mapping[str, Any]) -> None:
     """Print one object, one field per line."""
     print(*tables.fields(_row(fields), room=tables.room()), sep="\n")

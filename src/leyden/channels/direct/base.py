@@ -217,6 +217,13 @@ class Wrapping(Protocol):
         """Return what became of the payment of an invoice."""
         ...
 
+    async def decided(self, payment_hash: str) -> None:
+        """Return once a payment that is in flight is decided, however long that takes.
+
+        It may return earlier: ask `payment`.
+        """
+        ...
+
     async def receivable_msat(self, peer: str) -> int:
         """Return what a node can be sent over its largest active channel with us."""
         ...

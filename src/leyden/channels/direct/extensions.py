@@ -648,14 +648,18 @@ async def _finish(
     )
     lease = (await tx.leases.running_of([order.id])).get(order.id)
     if lease is None:
+        surplus = paid
         moved = await tx.extensions.move(extension, failed)
         if extension.peer:
             what = (
                 f"extension {extension.id}: the channel of order {order.id} was closed "
                 f"while its buyer paid {paid:,} sat for a longer lease"
             )
-            work.report(Finding(kind=AlarmKind.ORDER_OWED, subject=order.id, what=what))
+            work.report(
+                Finding(kind=AlarmKind.ORDER_OWED, subject=extension.id, what=what)
+            )
     else:
+        surplus = Sats(paid - extension.total_fee)
         after = replace(
             extension,
             status=ExtensionStatus.EXTENDED,
@@ -665,7 +669,26 @@ async def _finish(
         await _book(tx, work, order, after, lease, height=height)
     if not moved:
         raise Stale("another process finished this extension")
+    _repay(work, order, extension, surplus)
     await work.flush(tx)
+
+
+def _repay(work: UnitOfWork, order: Order, extension: Extension, surplus: Sats) -> None:
+    """Let what was paid too much repay reversed payments first, as for orders."""
+    organization_id = order.organization_id
+    if repaid := min(surplus, work.outstanding(organization_id)):
+        work.post(
+            [
+                entry(
+                    order,
+                    repaid,
+                    source=ledger.credit(organization_id),
+                    target=ledger.receivable(organization_id),
+                    what=Reason.SURPLUS,
+                    key=f"surplus:{extension.id}",
+                )
+            ]
+        )
 
 
 async def _reschedule(

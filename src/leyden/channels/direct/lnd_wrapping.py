@@ -175,8 +175,16 @@ class LndWrapping:
 
     async def payment(self, payment_hash: str) -> InnerPayment:
         """Ask for the payment's state, once."""
+        return await self._first(payment_hash)
+
+    async def decided(self, payment_hash: str) -> None:
+        """Follow the payment: lnd is silent until it is decided."""
+        await self._first(payment_hash, "?no_inflight_updates=true")
+
+    async def _first(self, payment_hash: str, query: str = "") -> InnerPayment:
+        """Return the first of lnd's updates."""
         key = base64.urlsafe_b64encode(bytes.fromhex(payment_hash)).decode()
-        updates = self._lnd.stream("GET", f"/v2/router/track/{key}")
+        updates = self._lnd.stream("GET", f"/v2/router/track/{key}{query}")
         try:
             async with aclosing(updates):
                 async for update in updates:

@@ -61,8 +61,9 @@ class Leases:
 
     async def running(self, *, after: str = "", limit: int) -> list[RunningLease]:
         """Return direct channels that were not seen closed, ordered by order id."""
-        rows = await self._run(sql.running, after=after, limit=limit)
-        return [_running(row) for row in rows]
+        return await self._listed(
+            await self._run(sql.running, after=after, limit=limit)
+        )
 
     async def running_of(self, order_ids: Iterable[str]) -> dict[str, RunningLease]:
         """Return the direct channels of these orders that were not seen closed."""
@@ -71,7 +72,11 @@ class Leases:
 
     async def running_to(self, node_key: str, *, limit: int) -> list[RunningLease]:
         """Return a node's direct channels that were not seen closed."""
-        rows = await self._run(sql.running_to, node_key=node_key, limit=limit)
+        return await self._listed(
+            await self._run(sql.running_to, node_key=node_key, limit=limit)
+        )
+
+    async def _listed(self, rows: Iterable[Row]) -> list[RunningLease]:
         found = await self.running_of(order_id for (order_id,) in rows)
         return list(found.values())
 

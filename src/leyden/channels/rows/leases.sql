@@ -29,19 +29,8 @@ FROM lease
 WHERE order_id IN (:order_ids);
 
 -- name: running
--- Direct channels that were not found closed.
-SELECT
-    lease.order_id,
-    channel_order.organization_id,
-    lease.channel_point,
-    lease.height + channel_order.lease_duration_blocks + lease.extended,
-    lease.told,
-    lease.peer,
-    channel_order.capacity,
-    lease.extended,
-    lease.auto_blocks,
-    lease.auto_most,
-    lease.auto_refused
+-- The orders of direct channels that were not found closed.
+SELECT lease.order_id
 FROM lease
 JOIN channel_order ON channel_order.id = lease.order_id
 WHERE channel_order.node_key IS NOT NULL
@@ -52,7 +41,7 @@ ORDER BY lease.order_id
 LIMIT :limit;
 
 -- name: running_of
--- As above, of some orders.
+-- The same channels, of some orders.
 SELECT
     lease.order_id,
     channel_order.organization_id,

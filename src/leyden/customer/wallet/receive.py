@@ -10,7 +10,7 @@ import click
 import segno
 
 from leyden.base.cli.exit_codes import TookTooLong
-from leyden.base.cli.output import print_fields, print_json
+from leyden.base.cli.output import print_fields, print_json, print_line
 from leyden.client import Lnd
 from leyden.customer.completion import node_argument
 from leyden.customer.session import ApiSession
@@ -72,7 +72,8 @@ def receive(
 ) -> None:
     """Create an invoice for SATS, or an on-chain address.
 
-    Without SATS, the payer chooses the amount.
+    Without SATS, the payer chooses the amount. With --wait, --json prints two lines:
+    the invoice at once, and the same with what was paid.
 
     \b
     leyden wallet receive pier 5000 --memo "two coffees" --wait
@@ -97,17 +98,17 @@ def receive(
         if on_chain or both:
             answer = lnd.get("/v1/newaddress?type=TAPROOT_PUBKEY")
             shown |= _on_chain(str(answer["address"]), sats, shown.get("invoice", ""))
-        if not as_json:
+        if as_json and wait:
+            print_line(shown)  # while there is time to pay it
+        elif not as_json:
             code = shown.get("uri") or f"lightning:{shown['invoice']}".upper()
             segno.make(code, error="l").terminal(sys.stderr, compact=True)
             print_fields(shown)
             sys.stdout.flush()  # whoever reads a pipe waits for the invoice
-        elif just_in_time:
-            click.echo(shown["invoice"], err=True)
         if wait:
             shown |= _until_paid(lnd, shown["payment_hash"], expiry)
     if as_json:
-        print_json(shown)
+        (print_line if wait else print_json)(shown)
     elif wait:
         print(f"paid: {shown['paid_sats']:,} sat")
 

@@ -21,6 +21,12 @@ def message(
         if given.devnet_market
         else ("mine 6", "six blocks")
     )
+    jit = (
+        f"\n  {leyden} jit       the purse, which sells just-in-time channels: "
+        "docs/operators/just-in-time.md"
+        if given.devnet_market and given.devnet_jit
+        else ""
+    )
     return f"""
 everything is up ({seconds:.1f} s){opens and "; "}{opens}
 
@@ -42,6 +48,6 @@ everything is up ({seconds:.1f} s){opens and "; "}{opens}
 
   {leyden} trust     make browsers trust the nodes; `untrust` undoes it
   {leyden} nodes create "first light" --wait    create a node
-  {leyden} dev {play:<29}    {plays}
+  {leyden} dev {play:<29}    {plays}{jit}
   {leyden} status    {leyden} logs -f    {leyden} down
 """

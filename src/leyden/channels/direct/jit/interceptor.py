@@ -52,8 +52,6 @@ _UNHURRIED: Final = 20
 _UNCONNECTED_S: Final = 1.0
 _FRESH_S: Final = 0.5
 _HOUR: Final = timedelta(hours=1)
-# A payment that a node has for so long counts as one that it did not take.
-_KEPT: Final = timedelta(minutes=10)
 
 
 class _Arrived(Struct, frozen=True):
@@ -227,7 +225,7 @@ class Interceptor:
     ) -> bool:
         """Reserve coins, or refuse; return False while the node's other one opens."""
         async with self._turn:  # so that no coin is chosen twice
-            if await self._orders.under_way_to(order.peer):
+            if await self._orders.under_way_to(order.peer, purse=order.purse):
                 return False  # it may never pay for that channel
             await self._reserve(order, payment, connection)
         return True
@@ -264,7 +262,7 @@ class Interceptor:
         if opened + order.capacity > rules.most_per_hour:
             return "the limit per hour is reached"
         since = now - jit.UNPAID_COUNTS
-        not_taken = await self._orders.nobody_took(since=since, before=now - _KEPT)
+        not_taken = await self._orders.nobody_took(since=since, before=now - jit.KEPT)
         if not_taken > rules.most_unpaid:
             return "too many channels were opened for payments that nobody took"
         if await self._orders.unpaid_by(order.peer, since=since):

@@ -114,7 +114,7 @@ class JitOffers:
         ):
             raise lsps1.rejected("channels are sold out for now; try again later")
         async with transaction() as tx:
-            await self.check_limits(tx, peer, now)
+            await self.check_limits(tx, peer, now, purse=wallet.pubkey)
             while True:
                 order = JitOrder(
                     id=jit.scid_from(secrets.randbelow(_RANDOM)),
@@ -132,10 +132,12 @@ class JitOffers:
                 if await tx.jit_orders.add(order):
                     return order
 
-    async def check_limits(self, tx: Stores, peer: str, now: datetime) -> None:
+    async def check_limits(
+        self, tx: Stores, peer: str, now: datetime, *, purse: str
+    ) -> None:
         """Raise a fault if a node, or all together, have too many unpaid orders."""
         orders = tx.jit_orders
-        if await orders.sold_to(peer) >= self._rules.orders_per_peer:
+        if await orders.sold_to(peer, purse=purse) >= self._rules.orders_per_peer:
             raise lsps1.rejected(
                 "this node has too many unpaid orders; wait until they expire"
             )
@@ -143,6 +145,5 @@ class JitOffers:
             raise lsps1.rejected(
                 "this node has a channel whose payment it did not take"
             )
-        sold = (await orders.sums()).get(JitStatus.SOLD)
-        if sold is not None and sold.orders >= MOST_SOLD:
+        if await orders.sold(purse) >= MOST_SOLD:
             raise lsps1.rejected("there are too many unpaid orders; try again later")

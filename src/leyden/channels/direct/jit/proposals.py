@@ -210,8 +210,8 @@ class Proposals:
             address=address,
         )
         async with self._channels.database.transaction() as tx:
-            await self._offers.check_limits(tx, order.peer, now)
-            await self._check_open(tx, address)
+            await self._offers.check_limits(tx, order.peer, now, purse=order.purse)
+            await self._check_open(tx, address, order.purse)
             if not await tx.jit_orders.add(order):
                 raise _used()  # two random numbers of 53 bits are the same
             if not await tx.wrapped_invoices.add(added):
@@ -228,11 +228,12 @@ class Proposals:
                 "lnd with protocol.option-scid-alias and protocol.zero-conf"
             )
 
-    async def _check_open(self, tx: Stores, address: str) -> None:
+    async def _check_open(self, tx: Stores, address: str, purse: str) -> None:
         """Raise TooMany if too many invoices are open."""
         rows = tx.wrapped_invoices
-        of_address = await rows.open_of_address(address) if address else 0
-        if of_address >= MOST_OF_ADDRESS or await rows.count_open() >= MOST_OPEN:
+        of_address = await rows.open_of_address(address, purse=purse) if address else 0
+        of_all = await rows.count_open(purse=purse)
+        if of_address >= MOST_OF_ADDRESS or of_all >= MOST_OPEN:
             raise TooMany(
                 "there are too many unpaid wrapped invoices; wait until they expire",
                 retry_after_s=_AGAIN_S,

@@ -5,6 +5,7 @@ that it forwards, and lnd's history of forwards is the evidence. It is booked in
 satoshis, of all parts together. The funding transaction is booked as what it cost.
 """
 
+import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -55,6 +56,7 @@ class Steps:
 
     def __init__(self, channels: ChannelServices, due: ClaimedTask) -> None:
         self._channels, self._due = channels, due
+        self.resumed = asyncio.Event()  # an order, of which lnd is asked soon
 
     async def check_held(self) -> None:
         """Raise Stale if another process has the task by now."""
@@ -112,6 +114,7 @@ class Steps:
         async with self._due.transaction() as tx:
             await tx.jit_orders.save(order, _moved(order, JitEvent.FORWARDED, after))
             await tx.jit_orders.add_parts(order.id, parts)
+        self.resumed.set()
         _log(order, JitEvent.FORWARDED)
 
     async def earn(

@@ -5,6 +5,7 @@ a channel cost, and lets orders expire.
 """
 
 import asyncio
+import contextlib
 import logging
 from datetime import datetime, timedelta
 from typing import Final
@@ -71,10 +72,13 @@ class Watch:
                     log.warning(
                         "can't follow just-in-time orders", extra={"why": logged}
                     )
-            await asyncio.sleep(pause)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._steps.resumed.wait()
 
     async def look(self) -> bool:
-        """Look once; return whether an order is under way."""
+        """Look once; return whether an order is under way that may soon be decided."""
+        self._steps.resumed.clear()
         now = self._channels.clock()
         await self._forget(now)
         found = [
@@ -87,7 +91,11 @@ class Watch:
             if order.id not in moved and not self._interceptor.holds(order):
                 await self.end_unheld(order, now)
         await self._count(now)
-        return any(each.status is not JitStatus.UNPAID for each in found)
+        return any(
+            each.status is not JitStatus.UNPAID
+            and now - max(each.held_at, each.resumed_at) < jit.KEPT
+            for each in found
+        )
 
     async def _forget(self, now: datetime) -> None:
         """Let unpaid orders expire, and delete those that did a day ago."""

@@ -1,4 +1,4 @@
-"""Follow wrapped invoices: one task for each order that has something to do.
+"""Follow wrapped invoices: one task for each order until nothing is left to do for it.
 
 1. An invoice that is paid is held: that is stored, with its time.
 2. Coins are reserved and the channel is opened as for LSPS2, by the same steps.
@@ -12,6 +12,7 @@ Whoever dies anywhere in between, the next one asks lnd and goes on.
 """
 
 import asyncio
+import contextlib
 import logging
 from typing import Final
 
@@ -29,7 +30,6 @@ from leyden.channels.direct.rules.jit import (
     JitStatus,
     Payment,
 )
-from leyden.channels.direct.rules.openings import SellerWallet
 from leyden.channels.direct.rules.wrapped import (
     HoldInvoice,
     InnerPayment,
@@ -44,11 +44,15 @@ from leyden.values import Struct, replace
 
 log = logging.getLogger(__name__)
 
-_BUSY_S: Final = 0.1
+_AT_ONCE: Final = 0.0
+_SOON_S: Final = 0.1  # lnd opens the channel, or is about to know
 _AGAIN_S: Final = 0.3  # lnd has no route yet
-_OPEN_S: Final = 0.5  # somebody may pay
+_OPEN_S: Final = 0.5  # somebody may pay, or the node connects
 _IDLE_S: Final = 1.0
 _FRESH_S: Final = 0.5
+# A node may keep its payment for a day: lnd tells when that is over. An lnd that is
+# gone without a packet tells nothing, and is asked again.
+_TOLD_WITHIN_S: Final = 60.0
 
 
 class _Seen(Struct, frozen=True, kw_only=True):
@@ -99,22 +103,23 @@ class Wrapped:
                 await asyncio.sleep(pause)
 
     async def _look(self, group: asyncio.TaskGroup) -> float:
-        """Start a step for each order that has one; return the pause."""
+        """Begin to follow each order that has something to do; return the pause."""
         await self._book_costs()
         found = await self._reader.wrapped_invoices.open()
+        found = [each for each in found if each.order_id not in self._busy]
         if not found:
             return _IDLE_S
         wallet = await self._wallet.get(fresh_s=_FRESH_S)
         pending = await self._wrapping.pending()
         for each in found:
             order = await self._reader.jit_orders.find(each.order_id)
-            if order is None or order.purse != wallet.pubkey or order.id in self._busy:
+            if order is None or order.purse != wallet.pubkey:
                 continue
             if self._is_waiting(order, pending.get(each.payment_hash)):
                 continue
             self._busy.add(order.id)
-            group.create_task(self._serve(each, order, wallet))
-        return _BUSY_S if self._busy else _OPEN_S
+            group.create_task(self._serve(order.id, each.payment_hash))
+        return _OPEN_S
 
     def _is_waiting(self, order: JitOrder, invoice: HoldInvoice | None) -> bool:
         """Return whether nobody has paid the order, which still can be."""
@@ -125,36 +130,54 @@ class Wrapped:
             and self._channels.clock() < order.valid_until
         )
 
-    async def _serve(
-        self, wrapped: WrappedInvoice, order: JitOrder, wallet: SellerWallet
-    ) -> None:
-        """Take one step; whatever is not known is asked again in a moment."""
+    async def _serve(self, order_id: str, payment_hash: str) -> None:
+        """Take steps until none is left; what is not known is asked again."""
+        logged = ""
         try:
-            invoice = await self._wrapping.find(wrapped.payment_hash)
-            if invoice.state is InvoiceState.MISSING and wrapped.wrapped:
-                # lnd deletes cancelled invoices, if it is told to.
-                invoice = HoldInvoice(state=InvoiceState.CANCELLED)
-            await self._step(
-                _Seen(
-                    order=order,
-                    wrapped=wrapped,
-                    invoice=invoice,
-                    height=wallet.height,
-                    synced=wallet.synced,
-                )
-            )
-        except (Away, Stale) as error:
-            log.warning(
-                "a wrapped invoice waits", extra={"order": order.id, "why": str(error)}
-            )
-            await asyncio.sleep(_OPEN_S)
-        except Exception:
-            log.exception("a wrapped invoice waits", extra={"order": order.id})
-            await asyncio.sleep(_OPEN_S)
+            while True:
+                try:
+                    seen = await self._see(payment_hash)
+                    pause = await self._step(seen) if seen else None
+                except (Away, Stale) as error:
+                    pause = _OPEN_S
+                    if str(error) != logged:
+                        logged = str(error)
+                        log.warning(
+                            "a wrapped invoice waits",
+                            extra={"order": order_id, "why": logged},
+                        )
+                except Exception:
+                    pause = _OPEN_S
+                    log.exception("a wrapped invoice waits", extra={"order": order_id})
+                if pause is None:
+                    return
+                await asyncio.sleep(pause)
         finally:
-            self._busy.discard(order.id)
+            self._busy.discard(order_id)
 
-    async def _step(self, seen: _Seen) -> None:
+    async def _see(self, payment_hash: str) -> _Seen | None:
+        """Return what there is now; None if there is nothing to do for this lnd."""
+        wrapped = await self._reader.wrapped_invoices.with_hash(payment_hash)
+        if wrapped is None or wrapped.closed:
+            return None
+        wallet = await self._wallet.get(fresh_s=_FRESH_S)
+        order = await self._reader.jit_orders.find(wrapped.order_id)
+        if order is None or order.purse != wallet.pubkey:
+            return None
+        invoice = await self._wrapping.find(payment_hash)
+        if invoice.state is InvoiceState.MISSING and wrapped.wrapped:
+            # lnd deletes cancelled invoices, if it is told to.
+            invoice = HoldInvoice(state=InvoiceState.CANCELLED)
+        return _Seen(
+            order=order,
+            wrapped=wrapped,
+            invoice=invoice,
+            height=wallet.height,
+            synced=wallet.synced,
+        )
+
+    async def _step(self, seen: _Seen) -> float | None:
+        """Take one step; return the pause before the next one, None if none is due."""
         order = seen.order
         step = rules.decide(
             order,
@@ -165,12 +188,14 @@ class Wrapped:
             height=seen.height,
         )
         match step:
+            case WrapStep.WAIT:
+                return _OPEN_S if order.status in jit.HELD_STATES else None
             case WrapStep.PAY:
-                await self._pay(seen)
+                return await self._pay(seen)
             case WrapStep.FOLLOW:
-                await self._follow(seen)
+                return await self._follow(seen)
             case WrapStep.CANCEL:
-                await self._cancel(seen)
+                return await self._cancel(seen)
             case WrapStep.RETURN:
                 await self._steps.turn_back(order, JitEvent.RETURNED)
             case WrapStep.LAPSE:
@@ -178,11 +203,12 @@ class Wrapped:
             case WrapStep.CLOSE:
                 await self._steps.close_wrapped(order)
             case _:
-                await self._open(seen, step)
+                return await self._open(seen, step)
+        return _AT_ONCE
 
     # Before the channel: as for LSPS2.
 
-    async def _open(self, seen: _Seen, step: WrapStep) -> None:
+    async def _open(self, seen: _Seen, step: WrapStep) -> float:
         """Store that a payment is held, reserve coins, open the channel or find it."""
         order, now = seen.order, self._channels.clock()
         is_new = step is WrapStep.HOLD
@@ -192,15 +218,18 @@ class Wrapped:
             since=now if is_new else order.held_at,
             height=seen.height if is_new else order.held_height,
         )
+        done = True
         match step:
             case WrapStep.HOLD:
                 await self._steps.hold(order, payment)
             case WrapStep.OPEN:
-                await self._interceptor.reserve(order, payment)
+                done = await self._interceptor.reserve(order, payment)
             case WrapStep.FIND:
-                await self._interceptor.open(order)
+                done = await self._interceptor.open(order)
             case WrapStep.LOOK:
                 await self._watch.end_unheld(order, now)
+                return _IDLE_S  # lnd may know in half an hour
+        return _AT_ONCE if done else _SOON_S
 
     async def _book_costs(self) -> None:
         for order_id in await self._reader.wrapped_invoices.without_cost():
@@ -214,11 +243,11 @@ class Wrapped:
         channels = await self._purse.forwarding.channels()
         return next((each for each in channels if each.order_id == order.id), None)
 
-    async def _pay(self, seen: _Seen) -> None:
+    async def _pay(self, seen: _Seen) -> float:
         """Store that the inner invoice is being paid; the next step does it."""
         channel = await self._channel_of(seen.order)
         if channel is None or not channel.active or not seen.synced:
-            return
+            return _SOON_S
         why = "" if channel.zero_conf else "the channel is not zero-conf"
         began = await self._wrapping.payment(seen.wrapped.payment_hash)
         if began.state is not PaidState.NONE:
@@ -230,27 +259,32 @@ class Wrapped:
                 extra={"order": seen.order.id, "why": why},
             )
             await self._steps.turn_back(seen.order, JitEvent.RETURNED)
-            return
-        await self._steps.resume(seen.order, [rules.part_of(seen.order)])
+        else:
+            await self._steps.resume(seen.order, [rules.part_of(seen.order)])
+        return _AT_ONCE
 
-    async def _follow(self, seen: _Seen) -> None:
+    async def _follow(self, seen: _Seen) -> float:
         """Pay, until it is known that the inner invoice is paid, or can't be."""
-        payment = await self._wrapping.payment(seen.wrapped.payment_hash)
+        payment_hash = seen.wrapped.payment_hash
+        payment = await self._wrapping.payment(payment_hash)
         match payment.state:
             case PaidState.SUCCEEDED:
                 await self._settle(seen, payment)
+                return _AT_ONCE
             case PaidState.IN_FLIGHT:
-                await asyncio.sleep(_OPEN_S)
-            case PaidState.NONE:
-                await self._send(seen)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_TOLD_WITHIN_S):
+                        await self._wrapping.decided(payment_hash)
+                return _SOON_S
             case PaidState.FAILED:
                 if payment.why not in rules.RETRIED or rules.is_over(
                     seen.order, now=self._channels.clock(), height=seen.height
                 ):
                     await self._refused(seen.order, payment.why)
-                    return
+                    return _AT_ONCE
                 await asyncio.sleep(_AGAIN_S)
-                await self._send(seen)
+        await self._send(seen)
+        return _SOON_S
 
     async def _send(self, seen: _Seen) -> None:
         """Let lnd pay the inner invoice over the order's channel, and no other."""
@@ -268,9 +302,12 @@ class Wrapped:
             await self._refused(seen.order, "the channel was closed")
             return
         await self._steps.check_held()
-        answer = await self._wrapping.pay(
-            seen.wrapped.inner, channel, cltv_limit=rules.limit_of(delta)
-        )
+        answer = None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_TOLD_WITHIN_S):
+                answer = await self._wrapping.pay(
+                    seen.wrapped.inner, channel, cltv_limit=rules.limit_of(delta)
+                )
         if isinstance(answer, WrapRefused):
             payment = await self._wrapping.payment(seen.wrapped.payment_hash)
             if payment.state in {PaidState.NONE, PaidState.FAILED}:
@@ -309,11 +346,14 @@ class Wrapped:
         )
         await self._steps.turn_back(order, JitEvent.REFUSED)
 
-    async def _cancel(self, seen: _Seen) -> None:
+    async def _cancel(self, seen: _Seen) -> float:
         """Cancel the hold invoice, unless the node was paid after all."""
         # A database that was restored may know nothing of that payment.
         payment = await self._wrapping.payment(seen.wrapped.payment_hash)
+        if payment.state is PaidState.IN_FLIGHT:
+            return _OPEN_S
         if payment.state is PaidState.SUCCEEDED:
             await self._settle(seen, payment)
-        elif payment.state is not PaidState.IN_FLIGHT:
+        else:
             await self._wrapping.cancel(seen.wrapped.payment_hash)
+        return _AT_ONCE

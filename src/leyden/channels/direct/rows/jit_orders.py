@@ -79,9 +79,13 @@ class JitOrders:
         """Delete orders that expired before then; return how many."""
         return len(await self._run(sql.prune, before=to_us(before), limit=limit))
 
-    async def sold_to(self, peer: str) -> int:
-        """Count a peer's orders that nobody has paid yet."""
-        return int((await self._run(sql.sold_to, peer=peer))[0][0])
+    async def sold(self, purse: str) -> int:
+        """Count the orders of this purse that nobody has paid yet."""
+        return int((await self._run(sql.sold, purse=purse))[0][0])
+
+    async def sold_to(self, peer: str, *, purse: str) -> int:
+        """Count a peer's orders of this purse that nobody has paid yet."""
+        return int((await self._run(sql.sold_to, peer=peer, purse=purse))[0][0])
 
     async def unpaid_by(self, peer: str, *, since: datetime) -> int:
         """Count the channels to a peer since then that nobody paid for."""
@@ -89,9 +93,9 @@ class JitOrders:
             (await self._run(sql.unpaid_by, peer=peer, since=to_us(since)))[0][0]
         )
 
-    async def under_way_to(self, peer: str) -> int:
-        """Count the channels to a peer whose payment is under way."""
-        return int((await self._run(sql.under_way_to, peer=peer))[0][0])
+    async def under_way_to(self, peer: str, *, purse: str) -> int:
+        """Count the channels of this purse to a peer whose payment is under way."""
+        return int((await self._run(sql.under_way_to, peer=peer, purse=purse))[0][0])
 
     async def nobody_took(self, *, since: datetime, before: datetime) -> Sats:
         """Return the capacity of channels for payments that nobody took.

@@ -79,10 +79,18 @@ WHERE id IN (
     )
 RETURNING id;
 
+-- name: sold
+-- Orders of another lnd than the present one wait until that is back.
+SELECT count(*)
+FROM jit_order
+WHERE purse = :purse
+    AND status = 'sold';
+
 -- name: sold_to
 SELECT count(*)
 FROM jit_order
-WHERE peer = :peer
+WHERE purse = :purse
+    AND peer = :peer
     AND status IN ('sold', 'holding', 'opening', 'opened');
 
 -- name: unpaid_by
@@ -95,7 +103,8 @@ WHERE peer = :peer
 -- name: under_way_to
 SELECT count(*)
 FROM jit_order
-WHERE peer = :peer
+WHERE purse = :purse
+    AND peer = :peer
     AND status IN ('opening', 'opened', 'resuming');
 
 -- name: nobody_took

@@ -46,13 +46,14 @@ class WrappedInvoices:
         """Store that the hold invoice is over; return False if that was known."""
         return bool(await self._run(sql.close, order_id=order_id))
 
-    async def count_open(self) -> int:
-        """Count those whose hold invoice is not over."""
-        return int((await self._run(sql.count_open))[0][0])
+    async def count_open(self, *, purse: str) -> int:
+        """Count those of this purse whose hold invoice is not over."""
+        return int((await self._run(sql.count_open, purse=purse))[0][0])
 
-    async def open_of_address(self, address: str) -> int:
-        """Count those of one HTTP client's address."""
-        return int((await self._run(sql.open_of_address, address=address))[0][0])
+    async def open_of_address(self, address: str, *, purse: str) -> int:
+        """Count those that an HTTP client's address asked this purse for."""
+        rows = await self._run(sql.open_of_address, address=address, purse=purse)
+        return int(rows[0][0])
 
     async def without_cost(self) -> list[str]:
         """Return the orders whose channel's cost is not known yet."""

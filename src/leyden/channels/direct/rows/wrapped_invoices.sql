@@ -35,15 +35,20 @@ WHERE order_id = :order_id
 RETURNING order_id;
 
 -- name: count_open
+-- Those of another lnd than the present one wait until that is back.
 SELECT count(*)
 FROM jit_wrapped
-WHERE closed = 0;
+JOIN jit_order ON jit_order.id = jit_wrapped.order_id
+WHERE jit_wrapped.closed = 0
+    AND jit_order.purse = :purse;
 
 -- name: open_of_address
 SELECT count(*)
 FROM jit_wrapped
-WHERE closed = 0
-    AND address = :address;
+JOIN jit_order ON jit_order.id = jit_wrapped.order_id
+WHERE jit_wrapped.closed = 0
+    AND jit_wrapped.address = :address
+    AND jit_order.purse = :purse;
 
 -- name: without_cost
 -- Whose channel's cost is not known.

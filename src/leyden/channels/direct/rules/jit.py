@@ -60,6 +60,8 @@ SETTLES: Final = timedelta(seconds=10)
 CLAIMED_WITHIN: Final = timedelta(days=3)
 # For so long, channels that were opened for nothing count.
 UNPAID_COUNTS: Final = timedelta(days=7)
+# A payment that a node has for so long counts as one that it did not take.
+KEPT: Final = timedelta(minutes=10)
 
 # Channel ids: in lnd's range of aliases, which begins at block 16,000,000. It counts
 # its own up from there.
