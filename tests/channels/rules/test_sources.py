@@ -33,7 +33,7 @@ def test_without_a_seller_one_word_is_one_source(text: str) -> None:
     [
         (
             "auction",
-            "not a source of channels; choose from pool, simulated, own, jit$",
+            "choose from pool, simulated, own, jit, lsps1:URL$",
         ),
         ("pool,", "market: '' is not a source"),
         ("POOL", "market: 'POOL' is not a source"),
@@ -64,6 +64,7 @@ def test_a_source_sells_tickets_or_direct_channels() -> None:
         Source.SIMULATED: ChannelKind.TICKET,
         Source.OWN: ChannelKind.DIRECT,
         Source.JIT: None,
+        Source.LSPS1: ChannelKind.DIRECT,
     }
 
 
