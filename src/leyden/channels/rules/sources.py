@@ -67,7 +67,7 @@ def parse(
     if Source.LSPS1 in found and not has_payer:
         raise SetupError(
             "market: buy_host or seller_host must be set for lsps1: the lnd that pays; "
-            "see docs/operators/buy-channels.md"
+            "see docs/operators/sell-channels.md"
         )
     if Source.JIT in found and not has_purse:
         raise SetupError(

@@ -17,7 +17,7 @@ from leyden.channels.direct.rules.purchases import LspInfo, LspOrder, LspRefused
 from leyden.channels.rules.pricing import Channel
 from leyden.errors import SellerAway
 
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=10, connect=5)
+_DEADLINE_S: Final = 10.0
 _LARGEST: Final = 64 * 1024  # bytes
 _INFO_KEPT_S: Final = 600.0
 _OK: Final = 200
@@ -29,8 +29,9 @@ _LONGEST_WHY: Final = 200
 class HttpLsp:
     """The LSP at a URL, below which its methods are."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, deadline_s: float = _DEADLINE_S) -> None:
         self._url = url.rstrip("/")
+        self._timeout = aiohttp.ClientTimeout(total=deadline_s)
         self._session: aiohttp.ClientSession | None = None
         self._info: tuple[LspInfo, float] | None = None
 
@@ -75,7 +76,7 @@ class HttpLsp:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp_connector.Connector(limit_per_host=8),
-                timeout=_TIMEOUT,
+                timeout=self._timeout,
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         try:

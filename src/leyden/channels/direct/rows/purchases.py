@@ -65,6 +65,10 @@ class Purchases:
         rows = await self._run(sql.spent_since, since=to_us(since))
         return Sats(int(rows[0][0]))
 
+    async def earned(self) -> Sats:
+        """Add up the service fees of delivered channels."""
+        return Sats(int((await self._run(sql.earned))[0][0]))
+
     async def totals(self) -> dict[PurchaseStatus, PurchaseSum]:
         """Add up all purchases, by status."""
         return {

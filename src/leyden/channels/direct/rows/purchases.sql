@@ -84,3 +84,10 @@ SELECT
 FROM purchase
 JOIN channel_order ON channel_order.id = purchase.order_id
 GROUP BY purchase.status;
+
+-- name: earned
+-- Service fees of orders whose channel was delivered.
+SELECT coalesce(sum(channel_order.service_fee), 0)
+FROM purchase
+JOIN channel_order ON channel_order.id = purchase.order_id
+WHERE purchase.status = 'delivered';
