@@ -338,6 +338,7 @@ async def test_one_channel_is_sold_once(buying: Buying) -> None:
         {"asks_msat": 5_500_000},
         {"network": "lnbc1"},
         {"delta": 433},
+        {"lives": timedelta(seconds=119)},
     ],
     ids=str,
 )
@@ -377,6 +378,23 @@ async def test_an_invoice_that_was_paid_before_is_not_paid(buying: Buying) -> No
 
 
 async def test_an_invoice_that_expired_is_replaced(buying: Buying) -> None:
+    """The first one's channel waits for the budget, longer than its invoice lives."""
+    order = await buying.order()
+    rules = buying.harness.rules
+    buying.harness.rules = replace(rules, buying=BuyingSettings(most_per_hour=Sats(1)))
+    buying.lsp.lives = timedelta(minutes=5)
+    buying.harness.payments.send(order.onchain_address, PRICE)
+    buying.harness.payments.mine(6)
+    await buying.later(minutes=30)
+    assert (await buying.status(order), buying.payer.sent) == (OrderStatus.CREATED, [])
+    buying.harness.rules = rules
+    await buying.later(minutes=30)
+    buying.payer.mine()
+    await buying.later(minutes=10)
+    assert await buying.status(order) is OrderStatus.FILLED
+
+
+async def test_nothing_is_sold_beyond_the_budget(buying: Buying) -> None:
     buying.harness.rules = replace(
         buying.harness.rules, buying=BuyingSettings(most_per_hour=Sats(PRICE))
     )

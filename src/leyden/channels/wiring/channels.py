@@ -171,8 +171,8 @@ def payer_access(settings: Settings) -> LndAccess | None:
         return seller_access(settings)
     if settings.buy_host == settings.jit_host:
         raise SetupError(
-            "buy_host: is the lnd of just-in-time channels, whose balances are compared "
-            "with what it forwarded; other LSPs are paid by another one"
+            "buy_host: is the lnd of just-in-time channels, whose balances must match "
+            "what it forwarded; other LSPs are paid by another one"
         )
     return _own_access(settings, "buy", "other LSPs are paid by an lnd of its own")
 

@@ -143,7 +143,11 @@ class _Step:
             return
         limits = self._rules.buying
         why = purchases.why_not(
-            answer, decoded, order.quote, routing_ppm=limits.routing_ppm
+            answer,
+            decoded,
+            order.quote,
+            routing_ppm=limits.routing_ppm,
+            now=self._channels.clock(),
         )
         began = await payer.payment(decoded.payment_hash)
         if not why and (

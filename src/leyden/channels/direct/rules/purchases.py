@@ -311,18 +311,33 @@ def bought_quote(
 
 
 def why_not(
-    found: LspOrder, decoded: InnerInvoice, quote: Quote, *, routing_ppm: int
+    found: LspOrder,
+    decoded: InnerInvoice,
+    quote: Quote,
+    *,
+    routing_ppm: int,
+    now: datetime,
 ) -> str:
     """Return why an LSP's invoice must not be paid for an order; "" if it may."""
     limit = routing_limit(found.price, routing_ppm)
-    if decoded.msat != found.price * 1_000 or not found.price:
-        return "its invoice is not for the price that it names"
-    if found.price + limit > quote.pool_fee:
-        return f"its price rose to {found.price:,} sat since the quote"
-    if decoded.delta > LONGEST_DELTA:
-        return f"its invoice has a time lock of {decoded.delta:,} blocks"
-    if decoded.amp:
-        return "its invoice is an AMP invoice"
-    if found.state is not LspState.CREATED or found.channel is not None:
-        return "its new order is not unpaid"
-    return ""
+    wrong = (
+        (
+            decoded.msat != found.price * 1_000 or not found.price,
+            "its invoice is not for the price that it names",
+        ),
+        (
+            found.price + limit > quote.pool_fee,
+            f"its price rose to {found.price:,} sat since the quote",
+        ),
+        (decoded.expires - now < SHORTEST, "its invoice expires too soon"),
+        (
+            decoded.delta > LONGEST_DELTA,
+            f"its invoice has a time lock of {decoded.delta:,} blocks",
+        ),
+        (decoded.amp, "its invoice is an AMP invoice"),
+        (
+            found.state is not LspState.CREATED or found.channel is not None,
+            "its new order is not unpaid",
+        ),
+    )
+    return next((why for is_wrong, why in wrong if is_wrong), "")
