@@ -283,10 +283,8 @@ async def test_many_lives_end_with_the_books_right(
     await _lives(300, 200, sqlite_template, sealer)
 
 
-async def _pay(harness: OrdersHarness, order_id: str) -> None:
+async def _pay(harness: OrdersHarness, payer: FakePayer, order_id: str) -> None:
     """Order, pay once, and let time pass, with blocks."""
-    payer = harness.payer
-    assert payer is not None
     wanted = Channel(capacity=Sats(400_000), node_key=_PEERS[0])
     order = await harness.create(wanted, HARBOUR, order_id)
     with suppress(PaymentFailed):  # told again
@@ -324,13 +322,13 @@ async def test_dying_at_any_step_changes_nothing(
                 payer=failing(life.payer, fuse, "pay"),
             )
             try:
-                await _pay(mortal, order_id)
+                await _pay(mortal, life.payer, order_id)
                 is_over = True
             except Crashed:
                 harness.now = mortal.now + timedelta(minutes=1)
                 harness.deafen()
                 await harness.start_sweeping()
-                await _pay(harness, order_id)
+                await _pay(harness, life.payer, order_id)
             for _ in range(8 if how == "lost" else 0):
                 await harness.pass_time(days=0.5)
             await life.check()

@@ -28,8 +28,8 @@ class ChannelsOffer(msgspec.Struct):
             ]
         ],
         Meta(
-            description="Where channels come from: `own`, or `lsps1` (another LSP), for "
-            "a node that the order names; `pool` or `simulated`, with a ticket."
+            description="Where channels come from: `own`, or `lsps1` (another LSP), "
+            "for a node that the order names; `pool` or `simulated`, with a ticket."
         ),
     ]
     smallest_capacity: Annotated[

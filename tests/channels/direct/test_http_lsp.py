@@ -233,7 +233,7 @@ GARBAGE = (
     hangs,
     drips,
 )
-WRONG = (
+WRONG: tuple[dict[str, Any], ...] = (
     {},
     ORDER | {"order_id": 7},
     ORDER | {"order_id": ""},
