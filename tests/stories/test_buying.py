@@ -97,9 +97,13 @@ async def test_a_channel_is_bought_and_resold(
                     await trading_platform.run("dev", "mine", "1")
                 await asyncio.sleep(0.5)
         order = await reseller.get(order)
-        assert order.channel_point in {
-            each["channel_point"] for each in await node.channels()
-        }
+        await trading_platform.run("dev", "mine", "6")
+
+        async def is_open() -> bool:
+            points = [each["channel_point"] for each in await node.channels()]
+            return order.channel_point in points
+
+        await trading_platform.until("the node has the channel", is_open)
     payer = reseller.payer
     assert payer is not None
     assert (await payer.payment(purchase.payment_hash)).state is PaidState.SUCCEEDED
