@@ -10,7 +10,7 @@ import pytest
 from leyden.base.rules.units import Sats
 from leyden.channels import sources
 from leyden.channels.direct.base import Lsps
-from leyden.channels.direct.rules.purchases import LspState, PurchaseStatus
+from leyden.channels.direct.rules.purchases import LspPurchaseStatus, LspState
 from leyden.channels.direct.rules.wrapped import PaidState
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Order, OrderStatus
@@ -76,7 +76,7 @@ class Buying:
     async def status(self, order: Order) -> OrderStatus:
         return await self.harness.status(order)
 
-    async def purchase(self, order: Order) -> PurchaseStatus:
+    async def purchase(self, order: Order) -> LspPurchaseStatus:
         found = await self.harness.database.reader.purchases.find(order.id)
         assert found is not None
         return found.status
@@ -121,7 +121,7 @@ async def test_a_channel_is_bought_with_credit_and_sold(buying: Buying) -> None:
     order = await buying.by_credit()
     assert (order.total_fee, order.quote.source) == (PRICE, URL)
     assert order.status is OrderStatus.SUBMITTED
-    assert await buying.purchase(order) is PurchaseStatus.PAID
+    assert await buying.purchase(order) is LspPurchaseStatus.PAID
     buying.payer.mine()
     await buying.later(seconds=60)
     order = await buying.harness.get(order)
@@ -156,7 +156,7 @@ async def test_a_payment_that_fails_hands_back(buying: Buying) -> None:
     buying.payer.no_route = True
     order = await buying.by_lightning()
     assert order.status is OrderStatus.FAILED
-    assert await buying.purchase(order) is PurchaseStatus.UNPAID
+    assert await buying.purchase(order) is LspPurchaseStatus.UNPAID
     assert buying.invoice(order) is InvoiceState.CANCELLED
     assert await buying.harness.balance_of(ledger.LSPS) == 0
 
@@ -272,7 +272,7 @@ async def test_money_for_no_channel_is_the_operators_loss(buying: Buying) -> Non
     assert await buying.status(order) is OrderStatus.SUBMITTED
     await buying.later(days=1, minutes=1)
     assert await buying.status(order) is OrderStatus.FAILED
-    assert await buying.purchase(order) is PurchaseStatus.LOST
+    assert await buying.purchase(order) is LspPurchaseStatus.LOST
     assert await buying.harness.credit() == PRICE
     assert await buying.harness.balance_of(ledger.PURCHASES) == -COST
     assert await buying.harness.balance_of(ledger.EARNED) == 0

@@ -24,7 +24,7 @@ from leyden.base.database.secrets import Sealer
 from leyden.base.rules.units import Sats
 from leyden.channels.books.verify import verify
 from leyden.channels.direct.base import Lsps
-from leyden.channels.direct.rules.purchases import LspState, PurchaseStatus
+from leyden.channels.direct.rules.purchases import LspPurchaseStatus, LspState
 from leyden.channels.direct.rules.wrapped import PaidState
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import ENDED, Order, OrderStatus
@@ -214,21 +214,23 @@ class Life:
         spent = {
             each.payment_hash: each
             for each in purchases.values()
-            if each.status in {PurchaseStatus.DELIVERED, PurchaseStatus.LOST}
+            if each.status in {LspPurchaseStatus.DELIVERED, LspPurchaseStatus.LOST}
         }
         assert set(paid) == set(spent), "what was paid is known, and nothing else"
         cost = sum(-(-each.msat // 1_000) for each in paid.values())
         assert await harness.balance_of(ledger.LSPS) == cost
         assert cost == sum(each.cost for each in spent.values())
         lost = sum(
-            each.cost for each in spent.values() if each.status is PurchaseStatus.LOST
+            each.cost
+            for each in spent.values()
+            if each.status is LspPurchaseStatus.LOST
         )
         unpaid = await harness.balance_of(ledger.CORRECTIONS)
         assert await harness.balance_of(ledger.PURCHASES) == -lost
         assert unpaid <= 0
         for order in orders:
             purchase = purchases[order.id]
-            delivered = purchase.status is PurchaseStatus.DELIVERED
+            delivered = purchase.status is LspPurchaseStatus.DELIVERED
             assert (order.status is OrderStatus.FILLED) is delivered
             if delivered:
                 sold = self.lsp.sold[purchase.lsp_order]

@@ -20,7 +20,7 @@ from leyden.channels.direct.base import Lsps
 from leyden.channels.direct.buying.http_lsp import HttpLsp
 from leyden.channels.direct.connection import BUYING_PERMISSIONS
 from leyden.channels.direct.lnd_payer import LndPayer
-from leyden.channels.direct.rules.purchases import PurchaseStatus
+from leyden.channels.direct.rules.purchases import LspPurchaseStatus
 from leyden.channels.direct.rules.wrapped import PaidState
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import OrderStatus
@@ -93,7 +93,7 @@ async def test_a_channel_is_bought_and_resold(
                 await reseller.settle_down()
                 purchase = await reseller.database.reader.purchases.find(order.id)
                 assert purchase is not None
-                if purchase.status is PurchaseStatus.PAID:
+                if purchase.status is LspPurchaseStatus.PAID:
                     await trading_platform.run("dev", "mine", "1")
                 await asyncio.sleep(0.5)
         order = await reseller.get(order)

@@ -8,9 +8,9 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules.purchases import (
     PURCHASE_MOVES,
     SPENT,
-    Purchase,
+    LspPurchase,
+    LspPurchaseStatus,
     PurchaseEvent,
-    PurchaseStatus,
     advance,
     bought_quote,
     routing_limit,
@@ -19,15 +19,15 @@ from leyden.channels.rules.pricing import Channel, Terms
 from leyden.errors import Malformed, NotAllowed
 from leyden.values import replace
 
-PURCHASE = Purchase(order_id="an order", status=PurchaseStatus.WANTED, uri="")
+PURCHASE = LspPurchase(order_id="an order", status=LspPurchaseStatus.WANTED, uri="")
 CHANNEL = Channel(capacity=Sats(1_000_000), node_key=f"02{'11' * 32}")
 
 
 @pytest.mark.parametrize(
-    ("status", "event"), list(product(PurchaseStatus, PurchaseEvent)), ids=str
+    ("status", "event"), list(product(LspPurchaseStatus, PurchaseEvent)), ids=str
 )
 def test_every_move_is_in_the_table_or_refused(
-    status: PurchaseStatus, event: PurchaseEvent
+    status: LspPurchaseStatus, event: PurchaseEvent
 ) -> None:
     purchase = replace(PURCHASE, status=status)
     if (status, event) in PURCHASE_MOVES:
@@ -41,7 +41,9 @@ def test_money_that_is_gone_never_comes_back_by_itself() -> None:
     for (before, _), after in PURCHASE_MOVES.items():
         if before in SPENT:
             assert after in SPENT
-    moves = {event for before, event in PURCHASE_MOVES if before is PurchaseStatus.PAID}
+    moves = {
+        event for before, event in PURCHASE_MOVES if before is LspPurchaseStatus.PAID
+    }
     assert moves == {PurchaseEvent.DELIVERED, PurchaseEvent.LOST}
 
 

@@ -4,14 +4,14 @@ from collections.abc import AsyncIterator, Iterator
 
 from leyden.base.database.stores import Stores
 from leyden.channels.books.broken_rules import Broken
-from leyden.channels.direct.rules.purchases import SPENT, Purchase, PurchaseStatus
+from leyden.channels.direct.rules.purchases import SPENT, LspPurchase, LspPurchaseStatus
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Order, OrderStatus
 
 _ORDERS = {
-    PurchaseStatus.PAYING: {OrderStatus.SUBMITTED},
-    PurchaseStatus.PAID: {OrderStatus.SUBMITTED},
-    PurchaseStatus.DELIVERED: {OrderStatus.FILLED},
+    LspPurchaseStatus.PAYING: {OrderStatus.SUBMITTED},
+    LspPurchaseStatus.PAID: {OrderStatus.SUBMITTED},
+    LspPurchaseStatus.DELIVERED: {OrderStatus.FILLED},
 }
 _ENDED = {OrderStatus.SUBMITTED, OrderStatus.FAILED, OrderStatus.CANCELLED}
 
@@ -35,14 +35,14 @@ async def broken_by(books: Stores, orders: list[Order]) -> AsyncIterator[Broken]
             yield _broken(order, f"{booked:,} sat are booked as its cost, not {due:,}")
 
 
-def _states(order: Order, purchase: Purchase) -> Iterator[str]:
+def _states(order: Order, purchase: LspPurchase) -> Iterator[str]:
     status = purchase.status
-    if status in {PurchaseStatus.WANTED, PurchaseStatus.ORDERED}:
+    if status in {LspPurchaseStatus.WANTED, LspPurchaseStatus.ORDERED}:
         if order.status in {OrderStatus.SUBMITTED, OrderStatus.FILLED}:
             yield f"it is {order.status}, but its purchase is {status}"
     elif order.status not in _ORDERS.get(status, _ENDED):
         yield f"it is {order.status}, but its purchase is {status}"
-    if bool(purchase.channel_point) is not (status is PurchaseStatus.DELIVERED):
+    if bool(purchase.channel_point) is not (status is LspPurchaseStatus.DELIVERED):
         yield f"its purchase is {status} with channel {purchase.channel_point!r}"
     if status in SPENT and purchase.routing_fee > purchase.routing_limit:
         yield "its routing cost more than its limit"

@@ -32,11 +32,11 @@ from leyden.channels.direct.rules import purchases
 from leyden.channels.direct.rules.purchases import (
     LOST_AFTER,
     SHORTEST,
+    LspPurchase,
+    LspPurchaseStatus,
     LspRefused,
     LspState,
-    Purchase,
     PurchaseEvent,
-    PurchaseStatus,
     advance,
 )
 from leyden.channels.direct.rules.wrapped import InnerPayment, PaidState
@@ -81,7 +81,7 @@ class _Step:
         channels: ChannelServices,
         due: ClaimedTask,
         order: Order,
-        purchase: Purchase,
+        purchase: LspPurchase,
     ) -> None:
         self._channels, self._due = channels, due
         self._order, self._purchase = order, purchase
@@ -90,13 +90,13 @@ class _Step:
 
     async def take(self) -> None:
         match self._purchase.status:
-            case PurchaseStatus.WANTED:
+            case LspPurchaseStatus.WANTED:
                 await self._place()
-            case PurchaseStatus.ORDERED:
+            case LspPurchaseStatus.ORDERED:
                 await self._start()
-            case PurchaseStatus.PAYING:
+            case LspPurchaseStatus.PAYING:
                 await self._follow()
-            case PurchaseStatus.PAID:
+            case LspPurchaseStatus.PAID:
                 await self._look_for_channel()
             case _:
                 await refund(self._channels, self._due, self._order)
@@ -438,7 +438,7 @@ class _Step:
         age = self._channels.clock() - since
         return min(max(least, age / _PAUSES), _LONGEST_PAUSE)
 
-    async def _save(self, after: Purchase) -> None:
+    async def _save(self, after: LspPurchase) -> None:
         """Store a step that changes the purchase alone; the next one is due."""
         async with self._due.transaction() as tx:
             await tx.purchases.save(self._purchase, after)
@@ -450,7 +450,7 @@ class _Step:
         )
 
 
-_UNASKED: Final = frozenset({PurchaseStatus.WANTED, PurchaseStatus.ORDERED})
+_UNASKED: Final = frozenset({LspPurchaseStatus.WANTED, LspPurchaseStatus.ORDERED})
 
 
 def _receive(work: UnitOfWork, order: Order, *, settled: bool) -> Order:

@@ -10,9 +10,9 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct.base import Payer, PayerNode
 from leyden.channels.direct.reservations import HOUR
 from leyden.channels.direct.rules.purchases import (
+    LspPurchase,
+    LspPurchaseStatus,
     LspRefused,
-    Purchase,
-    PurchaseStatus,
     bought_quote,
 )
 from leyden.channels.rules.orders import Order
@@ -69,7 +69,9 @@ async def prepare(channels: ChannelServices, order: Order) -> Reserve:
     async def reserve(tx: Stores, order: Order) -> None:
         await _check(tx, channels, order, now=now)
         await tx.purchases.add(
-            Purchase(order_id=order.id, status=PurchaseStatus.WANTED, uri=info.uri)
+            LspPurchase(
+                order_id=order.id, status=LspPurchaseStatus.WANTED, uri=info.uri
+            )
         )
 
     return reserve

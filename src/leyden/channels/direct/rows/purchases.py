@@ -6,7 +6,7 @@ from datetime import datetime
 from leyden.base.database.statements import Row, Run, SqlFile, Value
 from leyden.base.rules.times import from_us, to_us
 from leyden.base.rules.units import Sats
-from leyden.channels.direct.rules.purchases import Purchase, PurchaseStatus
+from leyden.channels.direct.rules.purchases import LspPurchase, LspPurchaseStatus
 from leyden.errors import Stale
 from leyden.values import Struct
 
@@ -28,20 +28,20 @@ class Purchases:
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    async def add(self, purchase: Purchase) -> None:
+    async def add(self, purchase: LspPurchase) -> None:
         """Store a new purchase."""
         await self._run(sql.add, **_row(purchase))
 
-    async def find(self, order_id: str) -> Purchase | None:
+    async def find(self, order_id: str) -> LspPurchase | None:
         """Return the purchase for an order, if there is one."""
         return (await self.of_orders([order_id])).get(order_id)
 
-    async def of_orders(self, order_ids: Iterable[str]) -> dict[str, Purchase]:
+    async def of_orders(self, order_ids: Iterable[str]) -> dict[str, LspPurchase]:
         """Return the purchases for these orders, by order id."""
         rows = await self._run(sql.get, order_ids=tuple(order_ids))
         return {str(row[0]): _purchase(row) for row in rows}
 
-    async def save(self, before: Purchase, after: Purchase) -> None:
+    async def save(self, before: LspPurchase, after: LspPurchase) -> None:
         """Store a changed purchase; raise Stale if its status is not as before."""
         row = _row(after)
         changing = {name: row[name] for name in sql.save.parameters - {"was"}}
@@ -69,10 +69,10 @@ class Purchases:
         """Add up the service fees of delivered channels."""
         return Sats(int((await self._run(sql.earned))[0][0]))
 
-    async def totals(self) -> dict[PurchaseStatus, PurchaseSum]:
+    async def totals(self) -> dict[LspPurchaseStatus, PurchaseSum]:
         """Add up all purchases, by status."""
         return {
-            PurchaseStatus(status): PurchaseSum(
+            LspPurchaseStatus(status): PurchaseSum(
                 purchases=int(number),
                 capacity=Sats(int(capacity)),
                 price=Sats(int(price)),
@@ -82,7 +82,7 @@ class Purchases:
         }
 
 
-def _row(purchase: Purchase) -> dict[str, Value]:
+def _row(purchase: LspPurchase) -> dict[str, Value]:
     return {
         "order_id": purchase.order_id,
         "status": str(purchase.status),
@@ -102,7 +102,7 @@ def _row(purchase: Purchase) -> dict[str, Value]:
     }
 
 
-def _purchase(row: Row) -> Purchase:
+def _purchase(row: Row) -> LspPurchase:
     (
         order_id,
         status,
@@ -120,9 +120,9 @@ def _purchase(row: Row) -> Purchase:
         paid_at,
         channel_point,
     ) = row
-    return Purchase(
+    return LspPurchase(
         order_id=order_id,
-        status=PurchaseStatus(status),
+        status=LspPurchaseStatus(status),
         uri=uri,
         lsp_order=lsp_order,
         invoice=invoice,

@@ -18,7 +18,7 @@ from leyden.channels.direct.rules.extensions import ExtensionStatus
 from leyden.channels.direct.rules.fundings import FundingState, Obstacle
 from leyden.channels.direct.rules.jit import JitStatus
 from leyden.channels.direct.rules.lsps1 import Transport
-from leyden.channels.direct.rules.purchases import PurchaseStatus
+from leyden.channels.direct.rules.purchases import LspPurchaseStatus
 
 # Coins of the seller's wallet, each reserved for one order.
 reserved_coins = Table(
@@ -192,6 +192,6 @@ purchases = Table(
     Column("routing_fee", BigInteger, nullable=False),
     Column("paid_at", BigInteger),
     Column("channel_point", Text, unique=True),
-    one_of("status", PurchaseStatus),
+    one_of("status", LspPurchaseStatus),
     Index("ix_purchase_began", "began"),
 )

@@ -43,7 +43,7 @@ _BPS: Final = 10_000
 _LARGEST: Final = 2**32 - 1
 
 
-class PurchaseStatus(StrEnum):
+class LspPurchaseStatus(StrEnum):
     """The status of a purchase."""
 
     WANTED = auto()
@@ -67,27 +67,29 @@ class PurchaseEvent(StrEnum):
     LOST = auto()
 
 
-PURCHASE_MOVES: Final[Mapping[tuple[PurchaseStatus, PurchaseEvent], PurchaseStatus]] = {
-    (PurchaseStatus.WANTED, PurchaseEvent.ORDERED): PurchaseStatus.ORDERED,
-    (PurchaseStatus.ORDERED, PurchaseEvent.LAPSED): PurchaseStatus.WANTED,
-    (PurchaseStatus.ORDERED, PurchaseEvent.STARTED): PurchaseStatus.PAYING,
-    (PurchaseStatus.PAYING, PurchaseEvent.PAID): PurchaseStatus.PAID,
-    (PurchaseStatus.PAYING, PurchaseEvent.REFUSED): PurchaseStatus.UNPAID,
-    (PurchaseStatus.PAID, PurchaseEvent.DELIVERED): PurchaseStatus.DELIVERED,
-    (PurchaseStatus.PAID, PurchaseEvent.LOST): PurchaseStatus.LOST,
+PURCHASE_MOVES: Final[
+    Mapping[tuple[LspPurchaseStatus, PurchaseEvent], LspPurchaseStatus]
+] = {
+    (LspPurchaseStatus.WANTED, PurchaseEvent.ORDERED): LspPurchaseStatus.ORDERED,
+    (LspPurchaseStatus.ORDERED, PurchaseEvent.LAPSED): LspPurchaseStatus.WANTED,
+    (LspPurchaseStatus.ORDERED, PurchaseEvent.STARTED): LspPurchaseStatus.PAYING,
+    (LspPurchaseStatus.PAYING, PurchaseEvent.PAID): LspPurchaseStatus.PAID,
+    (LspPurchaseStatus.PAYING, PurchaseEvent.REFUSED): LspPurchaseStatus.UNPAID,
+    (LspPurchaseStatus.PAID, PurchaseEvent.DELIVERED): LspPurchaseStatus.DELIVERED,
+    (LspPurchaseStatus.PAID, PurchaseEvent.LOST): LspPurchaseStatus.LOST,
 }
 
 # The money is gone.
 SPENT: Final = frozenset(
-    {PurchaseStatus.PAID, PurchaseStatus.DELIVERED, PurchaseStatus.LOST}
+    {LspPurchaseStatus.PAID, LspPurchaseStatus.DELIVERED, LspPurchaseStatus.LOST}
 )
 
 
-class Purchase(Struct, frozen=True, kw_only=True):
+class LspPurchase(Struct, frozen=True, kw_only=True):
     """A channel that is bought for an order."""
 
     order_id: str
-    status: PurchaseStatus
+    status: LspPurchaseStatus
     uri: str  # of the LSP's node, for the customer's node to connect to
     lsp_order: str = ""  # the LSP's id of it
     invoice: str = ""
@@ -113,7 +115,7 @@ class Purchase(Struct, frozen=True, kw_only=True):
         return f"purchase:{self.payment_hash}"
 
 
-def advance(purchase: Purchase, event: PurchaseEvent, **changes: Any) -> Purchase:
+def advance(purchase: LspPurchase, event: PurchaseEvent, **changes: Any) -> LspPurchase:
     """Return the purchase after an event; only this sets a status."""
     try:
         status = PURCHASE_MOVES[purchase.status, event]
