@@ -394,6 +394,32 @@ async def test_an_invoice_that_expired_is_replaced(buying: Buying) -> None:
     assert await buying.status(order) is OrderStatus.FILLED
 
 
+async def test_a_payment_that_a_restored_database_forgot_is_ours(
+    buying: Buying,
+) -> None:
+    """Its invoice was new to lnd when the order was stored."""
+    order = await buying.order()
+    rules = buying.harness.rules
+    buying.harness.rules = replace(rules, buying=BuyingSettings(most_per_hour=Sats(1)))
+    buying.harness.payments.pay(request_of(order))
+    await buying.later(seconds=3)
+    assert await buying.purchase(order) is LspPurchaseStatus.ORDERED
+    invoice = await _invoice_of(buying, order)
+    await buying.payer.pay(invoice, fee_limit=Sats(100))
+    buying.harness.rules = rules
+    await buying.later(minutes=14)
+    buying.payer.mine()
+    await buying.later(minutes=10)
+    assert await buying.status(order) is OrderStatus.FILLED
+    assert buying.invoice(order) is InvoiceState.SETTLED
+
+
+async def _invoice_of(buying: Buying, order: Order) -> str:
+    found = await buying.harness.database.reader.purchases.find(order.id)
+    assert found is not None
+    return found.invoice
+
+
 async def test_nothing_is_sold_beyond_the_budget(buying: Buying) -> None:
     buying.harness.rules = replace(
         buying.harness.rules, buying=BuyingSettings(most_per_hour=Sats(PRICE))
