@@ -19,6 +19,7 @@ from leyden.base.tasks.work import Work
 from leyden.channels import checkout, expiry, orders, payment_sweep
 from leyden.channels.books.verify import verify
 from leyden.channels.direct import extensions, opening
+from leyden.channels.direct.base import Lsps, Payer
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.money import credit
 from leyden.channels.rules import ledger
@@ -86,6 +87,8 @@ class OrdersHarness:
         default_factory=lambda: ChannelSettings(quotas=PLENTY)
     )
     dialing: Dialing = field(default_factory=Dialing)
+    lsps: Lsps = field(default_factory=Lsps)
+    payer: Payer | None = None
     now: datetime = NOW
     updates: list[PaymentUpdate] = field(default_factory=list)
 
@@ -102,6 +105,8 @@ class OrdersHarness:
             market=self.market,
             seller=self.seller,
             dialing=self.dialing,
+            lsps=self.lsps,
+            payer=self.payer,
             clock=lambda: self.now,
             rules=self.rules,
         )

@@ -41,7 +41,7 @@ def selling(
 
 
 async def price(channels: ChannelServices, channel: Channel) -> Quote:
-    return await channels.sources[channel.kind].price(channels, channel)
+    return await channels.sources[channel.kind].price(channels, channel, whose=HARBOUR)
 
 
 async def prepare(channels: ChannelServices, order: Order) -> Reserve:

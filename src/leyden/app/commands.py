@@ -98,6 +98,10 @@ _OPERATOR = {
         "leyden.channels.direct.cli.jit",
         "Print the just-in-time offer, what was held and earned, and problems.",
     ),
+    "purchases": LazyCommand(
+        "leyden.channels.direct.cli.purchases",
+        "Print what was bought from other LSPs, its cost, the budget, and problems.",
+    ),
     "treasury": LazyCommand(
         "leyden.operators.cli.treasury",
         "Print the treasury and auction balances, and outstanding tickets.",

@@ -2,15 +2,16 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.database.stores import Stores
+from leyden.base.http.limits import RateLimit
 from leyden.base.rules.times import Clock
 from leyden.base.rules.units import Sats
 from leyden.base.settings import Settings
-from leyden.channels.direct.base import Purse, Seller
+from leyden.channels.direct.base import Lsps, Payer, Purse, Seller
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.direct.messages import Messages
 from leyden.channels.direct.rules.fundings import FundingRules
@@ -23,6 +24,8 @@ from leyden.channels.tickets.base import AuctionDeposit, Market
 from leyden.people.quotas import limits
 from leyden.people.rules.quotas import Limits
 from leyden.values import Struct, field
+
+_QUOTES_PER_MINUTE: Final = 10  # of an organization, at other LSPs
 
 
 class Upkeep(Struct, frozen=True, kw_only=True):
@@ -62,6 +65,14 @@ class JitSettings(Struct, frozen=True, kw_only=True):
     most_unpaid: Sats = Sats(5_000_000)  # whose payment nobody took, in a week
     messages_per_minute: int = 60  # of a peer, or an address
     wraps_invoices: bool = False
+
+
+class BuyingSettings(Struct, frozen=True, kw_only=True):
+    """Settings of channels that are bought from other LSPs."""
+
+    most: Sats = Sats(200_000)  # for one channel, with routing
+    most_per_hour: Sats = Sats(1_000_000)
+    routing_ppm: int = 5_000
 
 
 class ChannelSettings(Struct, frozen=True, kw_only=True):
@@ -106,6 +117,7 @@ class ChannelSettings(Struct, frozen=True, kw_only=True):
     lock_left: int = 40
     lsps1: Lsps1Settings | None = None  # None: nothing is sold over LSPS1
     jit: JitSettings | None = None  # None: no just-in-time channels are sold
+    buying: BuyingSettings = field(default_factory=BuyingSettings)
     # How long a response waits for the ticket of an order that is already paid.
     answer_waits: timedelta = timedelta(seconds=5)
     quotas: Limits = field(default_factory=lambda: limits(Settings()))
@@ -121,8 +133,13 @@ class ChannelSource(Protocol):
 
     task: str  # due once an order is paid
 
-    async def price(self, channels: "ChannelServices", channel: Channel) -> Quote:
-        """Return the channel's price; raise Malformed for an impossible field."""
+    async def price(
+        self, channels: "ChannelServices", channel: Channel, *, whose: str
+    ) -> Quote:
+        """Return the channel's price; raise Malformed for an impossible field.
+
+        `whose` is the organization that asks.
+        """
         ...
 
     async def prepare(self, channels: "ChannelServices", order: Order) -> Reserve:
@@ -148,6 +165,10 @@ class ChannelServices(Struct, frozen=True, kw_only=True):
     seller: Seller | None = None  # None: no direct channels are sold
     messages: Messages | None = None  # of the seller's peers
     purse: Purse | None = None  # None: no just-in-time channels are sold
+    lsps: Lsps = field(default_factory=Lsps)  # that channels are bought from
+    payer: Payer | None = None  # None: none are bought
+    # Asking for a price makes each LSP store an order.
+    quoting: RateLimit = field(default_factory=lambda: RateLimit(_QUOTES_PER_MINUTE))
     dialing: Dialing = field(default_factory=Dialing)
     account: AuctionDeposit | None = None  # the auction account, if the market has one
     treasury: TreasuryFunds | None = None  # for the operator

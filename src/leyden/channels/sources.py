@@ -1,8 +1,7 @@
 """Which source sells a channel, and for how much: quotes, each valid for ten minutes.
 
-The source of an order is the first one listed that sells its channel. As long as there
-is one of each kind, the kind of an order determines it. Another source of direct
-channels, such as another LSP, needs a `ChannelSource` and a column of orders.
+The source of a ticket is the one listed. A direct channel has the cheapest source that
+sells it now: a quote names it, and so does the order.
 """
 
 from datetime import datetime, timedelta
@@ -36,17 +35,21 @@ async def quote(
 
     The price holds for ten minutes.
     """
-    source = of(channels, channel)
-    priced = await channels.sources[channel.kind].price(channels, channel)
+    of(channels, channel)
     reader = channels.database.reader
-    found = await reader.quotes.find(organization_id, channel, since=now - _FRESH)
-    if found is None or found[0] != priced:
-        async with channels.database.transaction() as tx:
-            await tx.quotes.keep(organization_id, priced, quoted=now)
-        found = priced, now
+    found = await _find(channels, organization_id, channel, since=now - _FRESH)
+    if found is None or not _asks_others(channels, channel):
+        priced = await channels.sources[channel.kind].price(
+            channels, channel, whose=organization_id
+        )
+        if found is None or found[0] != priced:
+            async with channels.database.transaction() as tx:
+                await tx.quotes.keep(organization_id, priced, quoted=now)
+            found = priced, now
+    priced = found[0]
     credit = await reader.ledger.balance(ledger.credit(organization_id))
     used = min(credit, priced.total_fee)
-    return Offer(priced, used, found[1] + _FRESH, source)
+    return Offer(priced, used, found[1] + _FRESH, _source_of(channels, priced))
 
 
 async def price(
@@ -60,12 +63,42 @@ async def price(
     # Stored for a minute longer than it is valid, so that it is not rewritten each
     # time.
     since = now - channels.rules.quote_holds - _FRESH
+    found = await _find(channels, organization_id, channel, since=since)
+    if found:
+        return found[0]
+    return await channels.sources[channel.kind].price(
+        channels, channel, whose=organization_id
+    )
+
+
+async def _find(
+    channels: ChannelServices,
+    organization_id: str,
+    channel: Channel,
+    *,
+    since: datetime,
+) -> tuple[Quote, datetime] | None:
+    """Return the stored quote, unless its source is no longer listed."""
     found = await channels.database.reader.quotes.find(
         organization_id, channel, since=since
     )
-    if found:
-        return found[0]
-    return await channels.sources[channel.kind].price(channels, channel)
+    if found is None or _source_of(channels, found[0]) not in sold(channels):
+        return None
+    is_listed = not found[0].source or found[0].source in channels.lsps.listed
+    return found if is_listed else None
+
+
+def _asks_others(channels: ChannelServices, channel: Channel) -> bool:
+    """Return whether a price is asked of others, and so not more often than needed."""
+    return channel.kind is ChannelKind.DIRECT and Source.LSPS1 in sold(channels)
+
+
+def _source_of(channels: ChannelServices, quote: Quote) -> Source:
+    if quote.source:
+        return Source.LSPS1
+    if quote.channel.kind is ChannelKind.DIRECT:
+        return Source.OWN
+    return of(channels, quote.channel)
 
 
 def of(channels: ChannelServices, channel: Channel) -> Source:
@@ -112,6 +145,7 @@ def all_sold(channels: ChannelServices) -> tuple[Source, ...]:
     missing = {
         Source.OWN: channels.seller is None,
         Source.JIT: channels.purse is None,
+        Source.LSPS1: channels.payer is None,
     }
     return tuple(
         each for each in channels.rules.sources if not missing.get(each, False)

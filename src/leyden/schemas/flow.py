@@ -223,7 +223,8 @@ class QuoteAnswer(msgspec.Struct):
         Meta(
             description=(
                 "Source of the channel: `pool` is the public auction, with a ticket; "
-                "`own` is this platform, for the node in the order."
+                "`own` is this platform, and `lsps1` another LSP, for the node in the "
+                "order."
             ),
             extra_json_schema={"enum": ["pool", "simulated", "own"]},
         ),

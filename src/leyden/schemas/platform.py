@@ -23,12 +23,13 @@ class ChannelsOffer(msgspec.Struct):
     sources: Annotated[
         list[
             Annotated[
-                str, Meta(extra_json_schema={"enum": ["pool", "simulated", "own"]})
+                str,
+                Meta(extra_json_schema={"enum": ["pool", "simulated", "own", "lsps1"]}),
             ]
         ],
         Meta(
-            description="Where channels come from: `own`, for a node that the order "
-            "names; `pool` or `simulated`, with a ticket."
+            description="Where channels come from: `own`, or `lsps1` (another LSP), "
+            "for a node that the order names; `pool` or `simulated`, with a ticket."
         ),
     ]
     smallest_capacity: Annotated[

@@ -108,7 +108,9 @@ async def test_every_field_is_kept(db: Database) -> None:
         announce=True,
         zero_conf=True,
     )
-    quote_ = replace(an_order().quote, channel=channel, keeps_unused_fee=True)
+    quote_ = replace(
+        an_order().quote, channel=channel, keeps_unused_fee=True, source="https://lsp"
+    )
     order = replace(an_order(), **CHANGED, quote=quote_, charged=Sats(9))
     for each in (order, quote_, channel):
         for field in fields(each):

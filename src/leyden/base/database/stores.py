@@ -13,6 +13,7 @@ from leyden.channels.direct.rows.extensions import Extensions
 from leyden.channels.direct.rows.fundings import Fundings
 from leyden.channels.direct.rows.jit_orders import JitOrders
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Orders
+from leyden.channels.direct.rows.purchases import Purchases
 from leyden.channels.direct.rows.reserved_coins import ReservedCoins
 from leyden.channels.direct.rows.seller import SellerRow
 from leyden.channels.direct.rows.wrapped_invoices import WrappedInvoices
@@ -135,6 +136,7 @@ class Stores:
     outputs = _store(Outputs)
     peer_ports = _store(PeerPortRows)
     people = _store(People)
+    purchases = _store(Purchases)
     quotas = _store(Quotas)
     quotes = _store(Quotes)
     relocations = _store(Relocations)

@@ -33,6 +33,7 @@ class AlarmKind(StrEnum):
     PEER_PORTS_TAKEN = "peer_ports.taken"
     POOL_EXPIRING = "pool.expiring"
     POOL_LOW = "pool.low"
+    PURCHASE_LOST = "purchase.lost"
     PURSE_DIFFERS = "purse.differs"
     PURSE_LOST = "purse.lost"
     QUEUE_LAGGING = "queue.lagging"

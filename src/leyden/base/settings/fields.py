@@ -311,7 +311,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     treasury_pubkey: Annotated[str, Meta(pattern="^$|^0[23][0-9A-Fa-f]{64}$")] = ""
     """Public key of the treasury; empty: the first one seen."""
     market: str = ""
-    """Sources of channels, comma-separated: pool (or simulated), own, jit."""
+    """Sources of channels: pool (or simulated), own, jit, lsps1:URL."""
     pool_host: str = ""
     """HOST:PORT of the gRPC of the poold that buys channels."""
     pool_certificate: str = ""
@@ -352,6 +352,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Maximum total size of direct channels to one node, in sat."""
     seller_low_sats: Count = 5_000_000
     """Balance of the seller's wallet below which an alarm is raised, in sat."""
+    buy_host: str = ""
+    """HOST:PORT of the REST of the lnd that pays other LSPs; empty: the seller's."""
+    buy_certificate: str = ""
+    """Certificate file of the lnd that pays other LSPs."""
+    buy_macaroon: str = ""
+    """Macaroon file for the lnd that pays other LSPs; it can spend."""
+    buy_most: Some = 200_000
+    """Maximum price of a channel of another LSP, with routing, in sat."""
+    buy_most_per_hour: Some = 1_000_000
+    """Maximum sum paid to other LSPs per hour, in sat."""
+    buy_routing_ppm: Annotated[int, Meta(ge=0, le=100_000)] = 5_000
+    """Maximum routing fee of a payment to another LSP, in ppm of its price."""
     lsps1: bool = False
     """Sell direct channels to any node over LSPS1."""
     lsps1_organization: str = ""

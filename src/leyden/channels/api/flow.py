@@ -312,10 +312,15 @@ async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
     )
     shown = found[: query.limit]
     leased = await leased_channels.find(channels.database.reader, shown)
-    uri = await reservations.seller_uri(channels.database.reader)
+    uris = await reservations.uris(channels.database.reader, shown)
     return OrdersAnswer(
         orders=[
-            _shown(each, open_ticket(channels, each), leased.get(each.id), uri)
+            _shown(
+                each,
+                open_ticket(channels, each),
+                leased.get(each.id),
+                uris.get(each.id, ""),
+            )
             for each in shown
         ],
         next_cursor=_cursor(shown[-1]) if len(found) > query.limit else "",
@@ -347,11 +352,9 @@ def _channels(request: Request) -> ChannelServices:
 async def _ordered(channels: ChannelServices, order: Order) -> OrderAnswer:
     reader = channels.database.reader
     leased = await leased_channels.find(reader, [order])
-    uri = ""
-    if order.kind is ChannelKind.DIRECT:
-        uri = await reservations.seller_uri(reader)
+    uris = await reservations.uris(reader, [order])
     ticket = open_ticket(channels, order)
-    return _shown(order, ticket, leased.get(order.id), uri)
+    return _shown(order, ticket, leased.get(order.id), uris.get(order.id, ""))
 
 
 def _cursor(order: Order) -> str:

@@ -21,6 +21,8 @@ I15 the purse's channels have what lnd's history of forwards says, and what it s
     just-in-time orders is booked
 I16 an extension of a lease has booked its price, and the lease is as much longer as
     its extensions say
+I17 a channel that is bought from another LSP has a purchase as its status requires, and
+    has booked what that cost, once it is paid
 """
 
 from leyden.values import Struct

@@ -13,7 +13,7 @@ from leyden.channels.rules.orders import ENDED, TICKETED, Order, OrderStatus
 from leyden.channels.rules.payments import OutputState
 from leyden.channels.rules.pricing import ChannelKind
 
-_SELLERS = {ledger.AUCTION, ledger.SELLER}
+_SELLERS = {ledger.AUCTION, ledger.SELLER, ledger.PURCHASES}
 
 
 async def broken_by(
@@ -62,7 +62,9 @@ def _cost(
         if booked != lease.cost:
             yield f"its lease cost {lease.cost:,} sat, but {booked:,} sat are booked"
         undone = sum(
-            each.entry.sats for each in entries if each.entry.source in _SELLERS
+            each.entry.sats
+            for each in entries
+            if each.entry.source in _SELLERS and each.entry.target != ledger.LSPS
         )
         if undone != (0 if order.status is OrderStatus.FILLED else lease.cost):
             yield f"it is {order.status}, but {undone:,} sat of its lease were reversed"

@@ -16,6 +16,7 @@ from leyden.channels.books import (
     extension_rules,
     jit_rules,
     order_rules,
+    purchase_rules,
     purse_rules,
     treasury_rules,
 )
@@ -88,6 +89,8 @@ async def verify(
 async def _orders(books: Stores) -> AsyncIterator[Broken]:
     async for orders in all_orders(books):
         leases = await books.leases.of_orders([each.id for each in orders])
+        async for broken in purchase_rules.broken_by(books, orders):
+            yield broken
         for order in orders:
             await asyncio.sleep(0)  # SQLite's reads let nobody else run
             async for each in order_rules.broken_by(books, order, leases.get(order.id)):

@@ -5,7 +5,7 @@ SellerAway. Every method may be called any number of times; of openings for one 
 at most one ever confirms, because all of them spend the same coins.
 """
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -21,12 +21,15 @@ from leyden.channels.direct.rules.openings import (
     OpeningRefused,
     SellerWallet,
 )
+from leyden.channels.direct.rules.purchases import LspInfo, LspOrder, LspRefused
 from leyden.channels.direct.rules.wrapped import (
     HoldInvoice,
     InnerInvoice,
     InnerPayment,
 )
 from leyden.channels.rules.payments import Outpoint
+from leyden.channels.rules.pricing import Channel
+from leyden.errors import SellerAway
 from leyden.values import Struct
 
 
@@ -231,6 +234,97 @@ class Wrapping(Protocol):
     async def close(self) -> None:
         """Close the connections."""
         ...
+
+
+class PayerNode(Struct, frozen=True, kw_only=True):
+    """The lnd that pays, and its chain."""
+
+    pubkey: str
+    height: int
+    synced: bool
+
+
+class Payer(Protocol):
+    """An lnd that pays other LSPs for channels; never the treasury's.
+
+    As everywhere about money there are three answers: SellerAway is "not known".
+    """
+
+    async def node(self) -> PayerNode:
+        """Return who pays."""
+        ...
+
+    async def spendable(self) -> Sats:
+        """Return what its channels can send."""
+        ...
+
+    async def decode(self, request: str) -> InnerInvoice | WrapRefused:
+        """Decode an invoice of our network."""
+        ...
+
+    async def pay(self, request: str, *, fee_limit: Sats) -> WrapRefused | None:
+        """Begin to pay an invoice, whose routing costs so much at most.
+
+        None says nothing of how it ended: that is in `payment`. A second call pays
+        nothing again that is paid, or may be.
+        """
+        ...
+
+    async def payment(self, payment_hash: str) -> InnerPayment:
+        """Return what became of the payment of an invoice."""
+        ...
+
+    async def output_sats(self, point: Outpoint, *, since: int) -> Sats | None:
+        """Return what an output in a block since then has; None if no block has it."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class Lsp(Protocol):
+    """Another LSP, which sells channels over LSPS1 and HTTP."""
+
+    async def info(self) -> LspInfo:
+        """Return what it sells."""
+        ...
+
+    async def order(self, channel: Channel) -> LspOrder | LspRefused:
+        """Order a channel, which costs nothing until it is paid."""
+        ...
+
+    async def find(self, order_id: str) -> LspOrder:
+        """Return an order, by the LSP's id."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class Lsps:
+    """The LSPs that channels are bought from, by URL; also those no longer listed."""
+
+    def __init__(
+        self, listed: Sequence[str] = (), connect: Callable[[str], Lsp] | None = None
+    ) -> None:
+        self.listed = tuple(listed)
+        self._connect = connect
+        self._lsps: dict[str, Lsp] = {}
+
+    def at(self, url: str) -> Lsp:
+        """Return the LSP at a URL."""
+        if url not in self._lsps:
+            if self._connect is None:
+                raise SellerAway(why=f"no channels are bought from {url}")
+            self._lsps[url] = self._connect(url)
+        return self._lsps[url]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for each in self._lsps.values():
+            await each.close()
 
 
 class Purse(Struct, frozen=True, kw_only=True):

@@ -75,6 +75,19 @@ WRAPPED_PERMISSIONS = (
     "uri:/lnrpc.Lightning/LookupInvoice",
 )
 
+# Buying from other LSPs needs these. SendPaymentV2 spends what is in the channels of
+# that lnd.
+BUYING_PERMISSIONS = (
+    "uri:/routerrpc.Router/SendPaymentV2",
+    # These only read.
+    "uri:/routerrpc.Router/TrackPaymentV2",
+    "uri:/lnrpc.Lightning/GetInfo",
+    "uri:/lnrpc.Lightning/ListChannels",
+    "uri:/lnrpc.Lightning/DecodePayReq",
+    HASHES,
+    BLOCKS,
+)
+
 _RETRY_AFTER_S = 5
 # Refusals that are not about the channel: lnd is starting, or has lost its chain.
 _NOT_YET: Final = (

@@ -66,6 +66,10 @@ _TICKET: Final = (
     "a channel from the auction can't be extended, as its seller is another node; "
     "order a new channel"
 )
+_BOUGHT: Final = (
+    "this channel was bought from another LSP, so its lease can't be extended here; "
+    "order a new channel"
+)
 _CLOSED: Final = "this channel is closed, so its lease can't be extended"
 _CLOSING: Final = "this channel is closing, so its lease can't be extended"
 
@@ -167,6 +171,8 @@ async def lease_of(rows: Stores, order: Order) -> RunningLease:
     """Return the lease of an order's channel; raise NotAllowed if none can go on."""
     if order.kind is ChannelKind.TICKET:
         raise NotAllowed(_TICKET)
+    if order.quote.source:
+        raise NotAllowed(_BOUGHT)
     if order.status is not OrderStatus.FILLED:
         raise NotAllowed(f"an order that is {order.status} has no lease to extend")
     found = (await rows.leases.running_of([order.id])).get(order.id)

@@ -6,79 +6,33 @@ safe to repeat: it pays nothing twice, and has one invoice for each hash.
 
 import base64
 import hashlib
-from contextlib import aclosing
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from leyden.channels.direct.base import WrapRefused
-from leyden.channels.direct.connection import (
-    SellerConnection,
-    check_ready,
-    is_denied,
-    refusal,
-)
+from leyden.channels.direct.connection import refusal
+from leyden.channels.direct.lnd_paying import LndPaying, base64_of, refused
 from leyden.channels.direct.rules.jit import JitChannel
-from leyden.channels.direct.rules.wrapped import (
-    HoldInvoice,
-    InnerInvoice,
-    InnerPayment,
-    PaidState,
-)
+from leyden.channels.direct.rules.wrapped import HoldInvoice, InnerInvoice
 from leyden.channels.payments import invoices
 from leyden.channels.rules.payments import InvoiceState
 from leyden.errors import NodeRefused
-from leyden.nodes.lnd.connection import LndAccess
 
 _DUPLICATE: Final = "already exists"
-_AMP: Final = {"30", "31"}  # feature bits
-_NOT_FOUND: Final = 5  # gRPC's codes
-_ALREADY_EXISTS: Final = 6
+_NOT_FOUND: Final = 5  # gRPC's
 _PENDING: Final = "/v1/invoices?pending_only=true&reversed=true&num_max_invoices=1000"
 # How long lnd looks for a route: there is only one.
 _TRIES_S: Final = 20
-_LONGEST_WHY: Final = 200
-_STATES: Final = {
-    "SUCCEEDED": PaidState.SUCCEEDED,
-    "FAILED": PaidState.FAILED,
-}
 
 
-class LndWrapping:
+class LndWrapping(LndPaying):
     """Invoices and payments of one lnd."""
-
-    def __init__(self, access: LndAccess) -> None:
-        self._lnd = SellerConnection(access)
-
-    async def decode(self, request: str) -> InnerInvoice | WrapRefused:
-        """Decode an invoice; lnd checks its signature and its network."""
-        try:
-            found = await self._lnd.call("GET", f"/v1/payreq/{request}")
-        except NodeRefused as error:
-            return _refused(error)
-        created = datetime.fromtimestamp(int(found["timestamp"]), UTC)
-        return InnerInvoice(
-            request=request,
-            payment_hash=str(found["payment_hash"]),
-            payee=str(found["destination"]),
-            msat=int(found["num_msat"]),
-            expires=created + timedelta(seconds=int(found["expiry"])),
-            delta=int(found["cltv_expiry"]),
-            memo=str(found.get("description", "")),
-            memo_hash=_base64(str(found.get("description_hash", ""))),
-            hints=frozenset(
-                str(hop["node_id"])
-                for hint in found.get("route_hints", ())
-                for hop in hint["hop_hints"][-1:]
-            ),
-            amp=not _AMP.isdisjoint(found.get("features", ())),
-        )
 
     async def hold(
         self, inner: InnerInvoice, *, msat: int, lives_s: int, delta: int
     ) -> HoldInvoice | WrapRefused:
         """Create a hold invoice, or return the one that was created before."""
         invoice: dict[str, object] = {
-            "hash": _base64(inner.payment_hash),
+            "hash": base64_of(inner.payment_hash),
             "value_msat": str(msat),
             "expiry": str(lives_s),
             "cltv_expiry": str(delta),
@@ -91,7 +45,7 @@ class LndWrapping:
             created = await self._lnd.call("POST", "/v2/invoices/hodl", invoice)
         except NodeRefused as error:
             if _DUPLICATE not in error.message:
-                return _refused(error)
+                return refused(error)
             found = await self._lnd.call_or_away(
                 "GET", _invoice_path(inner.payment_hash)
             )
@@ -124,7 +78,7 @@ class LndWrapping:
         payment_hash = _hash_of(preimage)
         try:
             await self._lnd.call(
-                "POST", "/v2/invoices/settle", {"preimage": _base64(preimage)}
+                "POST", "/v2/invoices/settle", {"preimage": base64_of(preimage)}
             )
         except NodeRefused as error:
             state = (await self.find(payment_hash)).state
@@ -139,7 +93,7 @@ class LndWrapping:
             await self._lnd.call(
                 "POST",
                 "/v2/invoices/cancel",
-                {"payment_hash": _base64(payment_hash)},
+                {"payment_hash": base64_of(payment_hash)},
             )
         except NodeRefused as error:
             state = (await self.find(payment_hash)).state
@@ -161,39 +115,7 @@ class LndWrapping:
             "timeout_seconds": _TRIES_S,
             "no_inflight_updates": True,
         }
-        try:
-            updates = self._lnd.stream("POST", "/v2/router/send", wish)
-            async with aclosing(updates):
-                async for _ in updates:
-                    pass
-        except NodeRefused as error:
-            if error.code == _ALREADY_EXISTS:
-                return None
-            check_ready(error)
-            return _refused(error)
-        return None
-
-    async def payment(self, payment_hash: str) -> InnerPayment:
-        """Ask for the payment's state, once."""
-        return await self._first(payment_hash)
-
-    async def decided(self, payment_hash: str) -> None:
-        """Follow the payment: lnd is silent until it is decided."""
-        await self._first(payment_hash, "?no_inflight_updates=true")
-
-    async def _first(self, payment_hash: str, query: str = "") -> InnerPayment:
-        """Return the first of lnd's updates."""
-        key = base64.urlsafe_b64encode(bytes.fromhex(payment_hash)).decode()
-        updates = self._lnd.stream("GET", f"/v2/router/track/{key}{query}")
-        try:
-            async with aclosing(updates):
-                async for update in updates:
-                    return _payment(update)
-        except NodeRefused as error:
-            if error.code != _NOT_FOUND:
-                raise refusal(error) from error
-            return InnerPayment(state=PaidState.NONE)
-        return InnerPayment(state=PaidState.IN_FLIGHT)
+        return await self._send(wish)
 
     async def receivable_msat(self, peer: str) -> int:
         """Return the most, not the sum: a payment takes one channel."""
@@ -207,19 +129,9 @@ class LndWrapping:
         ]
         return max(free, default=0) * 1_000
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._lnd.close()
-
 
 def _invoice_path(payment_hash: str) -> str:
     return f"/v1/invoice/{payment_hash}"
-
-
-def _refused(error: NodeRefused) -> WrapRefused:
-    if is_denied(error):
-        raise refusal(error) from error
-    return WrapRefused(error.message[:_LONGEST_WHY])
 
 
 def _invoice(found: dict[str, Any]) -> HoldInvoice:
@@ -232,20 +144,5 @@ def _invoice(found: dict[str, Any]) -> HoldInvoice:
     )
 
 
-def _payment(update: dict[str, Any]) -> InnerPayment:
-    state = _STATES.get(update["status"], PaidState.IN_FLIGHT)
-    succeeded = state is PaidState.SUCCEEDED
-    return InnerPayment(
-        state=state,
-        preimage=str(update["payment_preimage"]) if succeeded else "",
-        msat=int(update["value_msat"]) + int(update["fee_msat"]) if succeeded else 0,
-        why=str(update.get("failure_reason", "")),
-    )
-
-
 def _hash_of(preimage: str) -> str:
     return hashlib.sha256(bytes.fromhex(preimage)).hexdigest()
-
-
-def _base64(hexadecimal: str) -> str:
-    return base64.b64encode(bytes.fromhex(hexadecimal)).decode()

@@ -24,11 +24,11 @@ from datetime import timedelta
 from typing import Final
 
 from leyden.base.database.stores import Stores
-from leyden.base.rules.alarms import AlarmKind, Finding
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.steps import ClaimedTask
-from leyden.channels.direct import reservations
+from leyden.channels.direct import filling, reservations
 from leyden.channels.direct.base import Seller, WantedOpening
+from leyden.channels.direct.buying import buying
 from leyden.channels.direct.rules.openings import (
     Coin,
     Opening,
@@ -36,12 +36,9 @@ from leyden.channels.direct.rules.openings import (
     OpeningState,
     SellerWallet,
 )
-from leyden.channels.holding import credit, fill, hand_back, settle
-from leyden.channels.payment_sweep import look_up
 from leyden.channels.refunds import refund
 from leyden.channels.rules import ledger, pricing
 from leyden.channels.rules.leases import Lease
-from leyden.channels.rules.ledger import Reason
 from leyden.channels.rules.orders import ENDED, Order, OrderEvent, OrderStatus, advance
 from leyden.channels.services import ChannelServices
 from leyden.channels.unit_of_work import UnitOfWork
@@ -49,7 +46,6 @@ from leyden.errors import SellerAway, SoldOut
 
 log = logging.getLogger(__name__)
 
-_NOT_ASKED = {OrderStatus.CREATING, OrderStatus.CREATED}
 _RETRY_AFTER = timedelta(seconds=5)
 # lnd locks the coins of an opening for at least this long after the first request.
 _LOCKED: Final = timedelta(minutes=9)
@@ -63,6 +59,9 @@ async def open_channel(channels: ChannelServices, due: ClaimedTask) -> None:
     order = await channels.database.reader.orders.get(due.key)
     if order.status in ENDED or order.status is OrderStatus.WAITING_PAYMENT:
         return
+    if order.quote.source:
+        await buying.buy(channels, due, order)
+        return
     try:
         await _Step(channels, due, order).take()
     except SellerAway as error:
@@ -71,7 +70,7 @@ async def open_channel(channels: ChannelServices, due: ClaimedTask) -> None:
             extra={"order": order.id, "why": str(error)},
         )
         if not await _give_up_unasked(channels, due):
-            await _reschedule(channels, due, _RETRY_AFTER)
+            await filling.reschedule(channels, due, _RETRY_AFTER)
 
 
 async def _give_up_unasked(channels: ChannelServices, due: ClaimedTask) -> bool:
@@ -82,21 +81,15 @@ async def _give_up_unasked(channels: ChannelServices, due: ClaimedTask) -> bool:
     was settled, so was its channel published, and only the seller can tell.
     """
     order = await channels.database.reader.orders.get(due.key)
-    if order.status not in _NOT_ASKED or not _waited_long(channels, order):
+    if order.status not in filling.NOT_ASKED or not filling.waited_long(
+        channels, order
+    ):
         return False
-    order = await _look_up_payment(channels, order)
-    if not _waited_long(channels, order):
+    order = await filling.look_up_payment(channels, order)
+    if not filling.waited_long(channels, order):
         return False
     await refund(channels, due, order)
     return True
-
-
-async def _look_up_payment(channels: ChannelServices, order: Order) -> Order:
-    """Look up the order's payment if it is held; return the order as it is then."""
-    if not order.held_htlc or (request := order.payment_request) is None:
-        return order
-    await look_up(channels, [request])
-    return await channels.database.reader.orders.get(order.id)
 
 
 class _Step:
@@ -216,7 +209,9 @@ class _Step:
         An earlier attempt may have returned it, and died before booking that.
         """
         order, channels = self._order, self._channels
-        if (await _look_up_payment(channels, order)).held_htlc != order.held_htlc:
+        if (
+            await filling.look_up_payment(channels, order)
+        ).held_htlc != order.held_htlc:
             return await self._try_again_in(timedelta(0))
         if order.status is not OrderStatus.SUBMITTED:
             return await self._submit()
@@ -229,9 +224,9 @@ class _Step:
         held = await channels.database.reader.ledger.balance(ledger.held(order.id))
         if held < order.total_fee:
             return "its payment is no longer held"
-        if _lock_left(order, wallet.height) < self._rules.lock_left:
+        if filling.lock_left(order, wallet.height) < self._rules.lock_left:
             return "the payment's HTLC expires too soon"
-        if _waited_long(channels, order) and not may_come:
+        if filling.waited_long(channels, order) and not may_come:
             return "the node was not connected in time"
         return ""
 
@@ -249,7 +244,7 @@ class _Step:
         async with self._due.transaction() as tx:
             work = await self._load(tx)
             order = work.order(self._order.id)
-            if order.status not in _NOT_ASKED:
+            if order.status not in filling.NOT_ASKED:
                 await self._due.reschedule(tx, due=work.now)
                 return False
             await tx.seller.lock()  # so that no other order is counted meanwhile
@@ -282,7 +277,7 @@ class _Step:
         return False
 
     async def _try_again_in(self, pause: timedelta) -> bool:
-        await _reschedule(self._channels, self._due, pause)
+        await filling.reschedule(self._channels, self._due, pause)
         return False
 
     # After the request to the seller.
@@ -298,7 +293,7 @@ class _Step:
         async with self._due.transaction() as tx:
             work = await self._load(tx)
             order = work.order(self._order.id)
-            if order.status in _NOT_ASKED:
+            if order.status in filling.NOT_ASKED:
                 order = work.move(advance(order, OrderEvent.ASKED))
             if opening.channel_point and not order.channel_point:
                 work.change(order.with_changes(channel_point=opening.channel_point))
@@ -309,7 +304,7 @@ class _Step:
         self, opening: Opening, wallet: SellerWallet
     ) -> None:
         order = self._order
-        left = _lock_left(order, wallet.height)
+        left = filling.lock_left(order, wallet.height)
         log.error(
             "a channel is signed but its transaction is not published",
             extra={"order": order.id, "channel_point": opening.channel_point},
@@ -337,7 +332,13 @@ class _Step:
                 return
             filled = current.status not in ENDED
             if filled:
-                _book(work, current, self._lease(current, opening), settled=settled)
+                filling.book(
+                    work,
+                    current,
+                    self._lease(current, opening),
+                    settled=settled,
+                    account=ledger.SELLER,
+                )
             await work.flush(tx)
             if filled and self._coins:
                 await tx.fundings.add(order.id, self._coins, since=opening.height)
@@ -368,54 +369,3 @@ class _Step:
         return await UnitOfWork.load(
             tx, [self._order.id], now=self._channels.clock(), lock_organizations=True
         )
-
-
-def _book(work: UnitOfWork, order: Order, lease: Lease, *, settled: bool) -> None:
-    if order.status in _NOT_ASKED:
-        order = work.move(advance(order, OrderEvent.ASKED))
-    if order.held_htlc:
-        order = settle(work, order) if settled else hand_back(work, order)
-    if work.holds(order) < order.total_fee:
-        log.error(
-            "a channel was opened without payment: the payment was gone before "
-            "publication",
-            extra={"order": order.id, "channel_point": lease.channel_point},
-        )
-        work.report(
-            Finding(
-                kind=AlarmKind.ORDER_UNPAID,
-                subject=order.id,
-                what=f"order {order.id}: channel {lease.channel_point} was opened "
-                "without payment, as the payment was gone before it was published: "
-                "you can close it",
-            )
-        )
-    credit(
-        work,
-        order,
-        max(0, work.surplus(order)),
-        source=ledger.held(order.id),
-        what=Reason.SURPLUS,
-        key=f"opened:{order.id}:surplus",
-    )
-    order = work.change(order.with_changes(channel_point=lease.channel_point))
-    fill(work, order, lease, account=ledger.SELLER, payee="channel")
-
-
-def _lock_left(order: Order, height: int) -> int:
-    """Return the blocks left to settle a held payment; 2**31 if none is held."""
-    return order.htlc_expires - height if order.held_htlc else 2**31
-
-
-def _waited_long(channels: ChannelServices, order: Order) -> bool:
-    since = channels.clock() - (order.paid_at or order.created)
-    held = bool(order.held_htlc)
-    rules = channels.rules
-    return since >= (rules.peer_patience_held if held else rules.peer_patience)
-
-
-async def _reschedule(
-    channels: ChannelServices, due: ClaimedTask, pause: timedelta
-) -> None:
-    async with due.transaction() as tx:
-        await due.reschedule(tx, due=channels.clock() + pause)

@@ -19,7 +19,12 @@ from leyden.channels.direct.rows.seller import KnownSeller
 from leyden.channels.direct.rules.openings import Coin, SellerWallet
 from leyden.channels.rules.orders import Order
 from leyden.channels.rules.payments import Outpoint
-from leyden.channels.rules.pricing import FUNDING_VBYTES, Channel, Quote
+from leyden.channels.rules.pricing import (
+    FUNDING_VBYTES,
+    Channel,
+    ChannelKind,
+    Quote,
+)
 from leyden.channels.services import ChannelServices, Lsps1Settings
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
 from leyden.values import Struct
@@ -95,6 +100,20 @@ async def read_wallet(channels: ChannelServices) -> SellerWallet:
     if not wallet.synced:
         raise SellerAway(why="the seller is not synced with its chain")
     return wallet
+
+
+async def uris(rows: Stores, orders: Iterable[Order]) -> dict[str, str]:
+    """Return where the nodes of direct orders connect to, by order id."""
+    direct = [each for each in orders if each.kind is ChannelKind.DIRECT]
+    if not direct:
+        return {}
+    bought = [each.id for each in direct if each.quote.source]
+    purchases = await rows.purchases.of_orders(bought) if bought else {}
+    own = await seller_uri(rows)
+    return {
+        each.id: purchases[each.id].uri if each.id in purchases else own
+        for each in direct
+    }
 
 
 def choose(

@@ -6,8 +6,10 @@ certain, the channel is rejected before it is priced; otherwise the opening may 
 and then the payment is returned.
 """
 
+from leyden.channels import sources
 from leyden.channels.direct import reservations
 from leyden.channels.direct.rules.openings import ZERO_CONF, takes_zero_conf
+from leyden.channels.rules.sources import Source
 from leyden.channels.services import ChannelServices
 from leyden.errors import Malformed
 from leyden.nodes.rules.nodes import Node
@@ -19,15 +21,21 @@ async def check(
     """Raise Malformed if the node certainly can't get a zero-conf channel."""
     if announce:
         raise Malformed("zero_conf: needs a private channel; leave announce out")
-    wallet = await reservations.read_wallet(channels)
-    if ZERO_CONF not in wallet.features:
-        raise Malformed("zero_conf: the seller does not support it; leave it out")
+    if Source.LSPS1 not in sources.sold(channels):
+        await check_seller(channels, key)
     if hosted is not None and not (
         hosted.settings.zeroconf and hosted.settings.optionscidalias
     ):
         raise Malformed(
             "zero_conf: set optionscidalias and zeroconf in this node's settings first"
         )
+
+
+async def check_seller(channels: ChannelServices, key: str) -> None:
+    """Raise Malformed if the seller certainly can't open one to the node."""
+    wallet = await reservations.read_wallet(channels)
+    if ZERO_CONF not in wallet.features:
+        raise Malformed("zero_conf: the seller does not support it; leave it out")
     features = None
     if channels.seller is not None:
         features = await channels.seller.features(key)

@@ -161,7 +161,8 @@ async def show(visit: Visit) -> Response:
 
 def _extension_prices(channels: ChannelServices, order: Order) -> list[_ExtensionPrice]:
     """Return what extending the order's lease costs; nothing if it has none."""
-    if order.kind is ChannelKind.TICKET or order.status is not OrderStatus.FILLED:
+    is_own = order.kind is ChannelKind.DIRECT and not order.quote.source
+    if not is_own or order.status is not OrderStatus.FILLED:
         return []
     channel, terms = order.quote.channel, channels.rules.terms
     return [
@@ -212,9 +213,8 @@ def _ahead(order: Order) -> tuple[OrderStatus, ...]:
 
 
 async def _seller_uri(channels: ChannelServices, order: Order) -> str:
-    if order.kind is ChannelKind.TICKET:
-        return ""
-    return await reservations.seller_uri(channels.database.reader)
+    uris = await reservations.uris(channels.database.reader, [order])
+    return uris.get(order.id, "")
 
 
 async def _running(visit: Visit) -> list[NodeListing]:

@@ -70,6 +70,7 @@ _QUOTE: Final[_Columns] = {
     "pool_fee": _PLAIN,
     "self_chan_balance_fee": _PLAIN,
     "keeps_unused_fee": _FLAG,
+    "source": _PLAIN,
 }
 _CHANNEL: Final[_Columns] = {
     "capacity": _PLAIN,

@@ -89,6 +89,7 @@ WHERE status = 'creating'
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
 WHERE node_key IS NOT NULL
+    AND source = ''
     AND created > :since
     AND id <> :id
     AND (
@@ -120,6 +121,7 @@ WHERE organization_id = :organization_id
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
 WHERE node_key IS NOT NULL
+    AND source = ''
     AND paid_at > :since
     AND status IN ('submitted', 'filled');
 
@@ -128,6 +130,7 @@ WHERE node_key IS NOT NULL
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
 WHERE node_key = :node_key
+    AND source = ''
     AND id <> :id
     AND status IN ('waiting_payment', 'creating', 'created', 'submitted', 'filled')
     AND NOT EXISTS (

@@ -31,6 +31,7 @@ class Quotes:
             pool_fee=quote.pool_fee,
             self_chan_balance_fee=quote.self_chan_balance_fee,
             keeps_unused_fee=int(quote.keeps_unused_fee),
+            source=quote.source,
         )
 
     async def find(
@@ -43,15 +44,18 @@ class Quotes:
         )
         if not rows or rows[0][0] <= to_us(since):
             return None
-        quoted, rate_bps, rate_fixed, service_fee, pool_fee, self_fee, keeps = rows[0]
+        quoted, rate_bps, rate_fixed, service, pool_fee, self_fee, keeps, source = rows[
+            0
+        ]
         quote = Quote(
             channel=channel,
             rate_bps=rate_bps,
             rate_fixed=rate_fixed,
-            service_fee=Sats(service_fee),
+            service_fee=Sats(service),
             pool_fee=Sats(pool_fee),
             self_chan_balance_fee=Sats(self_fee),
             keeps_unused_fee=bool(keeps),
+            source=source,
         )
         return quote, from_us(quoted)
 

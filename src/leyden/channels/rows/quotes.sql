@@ -3,11 +3,11 @@
 -- name: keep
 INSERT INTO quote (
     organization_id, wish, quoted, rate_bps, rate_fixed, service_fee, pool_fee,
-    self_chan_balance_fee, keeps_unused_fee
+    self_chan_balance_fee, keeps_unused_fee, source
 )
 VALUES (
     :organization_id, :wish, :quoted, :rate_bps, :rate_fixed, :service_fee, :pool_fee,
-    :self_chan_balance_fee, :keeps_unused_fee
+    :self_chan_balance_fee, :keeps_unused_fee, :source
 )
 ON CONFLICT (organization_id, wish) DO UPDATE
 SET quoted = excluded.quoted,
@@ -16,7 +16,8 @@ SET quoted = excluded.quoted,
     service_fee = excluded.service_fee,
     pool_fee = excluded.pool_fee,
     self_chan_balance_fee = excluded.self_chan_balance_fee,
-    keeps_unused_fee = excluded.keeps_unused_fee;
+    keeps_unused_fee = excluded.keeps_unused_fee,
+    source = excluded.source;
 
 -- name: find
 SELECT
@@ -26,7 +27,8 @@ SELECT
     service_fee,
     pool_fee,
     self_chan_balance_fee,
-    keeps_unused_fee
+    keeps_unused_fee,
+    source
 FROM quote
 WHERE organization_id = :organization_id
     AND wish = :wish;

@@ -78,6 +78,8 @@ orders = Table(
     Column("announce", Integer, nullable=False, server_default="0"),
     Column("htlc_expires", Integer, nullable=False, server_default="0"),
     Column("zero_conf", Integer, nullable=False, server_default="0"),
+    # The LSP that it is bought from; "": a ticket, or the operator's own seller.
+    Column("source", Text, nullable=False, server_default=""),
     one_of("status", OrderStatus),
     one_of("node_tier", NodeTier),
     one_of("invoice_state", InvoiceState),
@@ -254,6 +256,7 @@ quotes = Table(
     Column("rate_fixed", BigInteger, nullable=False),
     *(Column(price, BigInteger, nullable=False) for price in _PRICES),
     Column("keeps_unused_fee", Integer, nullable=False, server_default="0"),
+    Column("source", Text, nullable=False, server_default=""),
     PrimaryKeyConstraint("organization_id", "wish"),
     Index("ix_quote_quoted", "quoted"),
 )

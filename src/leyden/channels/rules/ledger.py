@@ -10,11 +10,12 @@ negative:
     corrections          corrections by the operator, with a reason
     purse                routing fees that the purse's lnd earned, less what it spent
     chain fees           what its funding transactions paid to miners
+    purchases            what was paid to other LSPs, less what customers paid for that
     owed:<org>           debt of a corporate account
     receivable:<org>     money the chain reversed after it was spent
 
 Money stays in credit:<org> or held:<order>, and leaves to earned, auction,
-seller (for channels of the operator's own seller) or refunded.
+seller (for channels of the operator's own seller), lsps (for bought ones) or refunded.
 
 The main invariant: an order that has ended holds nothing.
 
@@ -37,6 +38,8 @@ AUCTION = "auction"
 SELLER = "seller"
 PURSE = "purse"  # of just-in-time channels
 CHAIN_FEES = "chain fees"
+PURCHASES = "purchases"  # of channels from other LSPs
+LSPS = "lsps"
 REFUNDED = "refunded"
 
 # The accounts that belong to no organization.
@@ -50,6 +53,8 @@ OPERATORS = (
     SELLER,
     PURSE,
     CHAIN_FEES,
+    PURCHASES,
+    LSPS,
     REFUNDED,
 )
 
@@ -69,6 +74,7 @@ _MAY_GO_BELOW_ZERO = (
     CORRECTIONS,
     PURSE,
     CHAIN_FEES,
+    PURCHASES,
     "owed:",
     "receivable:",
 )

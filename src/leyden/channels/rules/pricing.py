@@ -104,6 +104,8 @@ class Quote(Struct, frozen=True, kw_only=True):
     pool_fee: Sats
     self_chan_balance_fee: Sats
     keeps_unused_fee: bool = False  # the unused part of pool_fee is ours
+    # The LSP that it is bought from; "": a ticket, or the operator's own seller.
+    source: str = ""
 
     @property
     def highest_fee_sat_per_vb(self) -> int:
@@ -174,6 +176,22 @@ def _direct_price(channel: Channel, terms: Terms) -> Quote:
             + terms.seller_fee_sat_per_vb * FUNDING_VBYTES
         ),
         self_chan_balance_fee=Sats(0),
+    )
+
+
+def fees_of(
+    channel: Channel, terms: Terms, *, rate_bps: int, at_most: Sats, source: str
+) -> Quote:
+    """Return the price of a direct channel that costs us so much at most."""
+    return Quote(
+        channel=channel,
+        rate_bps=rate_bps,
+        rate_fixed=rate_bps * _PPB // (_BPS * channel.lease_duration_blocks),
+        service_fee=_service_fee(channel, terms),
+        pool_fee=at_most,
+        self_chan_balance_fee=Sats(0),
+        keeps_unused_fee=terms.keeps_unused_fee,
+        source=source,
     )
 
 

@@ -58,7 +58,13 @@ class TicketSource:
 
     task = TICKET
 
-    async def price(self, channels: ChannelServices, channel: Channel) -> Quote:
+    async def price(
+        self,
+        channels: ChannelServices,
+        channel: Channel,
+        *,
+        whose: str,  # noqa: ARG002
+    ) -> Quote:
         """Return the price at the auction's current terms."""
         return pricing.quote(
             channel, channels.rules.terms, await channels.market.terms()

@@ -12,11 +12,13 @@ from leyden.base.platform import Platform
 from leyden.base.rules.units import BLOCKS_PER_DAY, Sats
 from leyden.base.settings import Settings
 from leyden.channels.checkout import listen
-from leyden.channels.direct.base import Purse
+from leyden.channels.direct.base import Lsps, Purse
+from leyden.channels.direct.buying.http_lsp import HttpLsp
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.direct.direct_source import DirectSource
 from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.lnd_forwarding import LndForwarding
+from leyden.channels.direct.lnd_payer import LndPayer
 from leyden.channels.direct.lnd_wrapping import LndWrapping
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules.fundings import FundingRules
@@ -25,6 +27,7 @@ from leyden.channels.rules import sources
 from leyden.channels.rules.pricing import ChannelKind, Terms
 from leyden.channels.rules.sources import Source
 from leyden.channels.services import (
+    BuyingSettings,
     ChannelServices,
     ChannelSettings,
     JitSettings,
@@ -48,6 +51,9 @@ SOURCES: Final[Sources] = {
     ChannelKind.TICKET: TicketSource(),
     ChannelKind.DIRECT: DirectSource(),
 }
+_OWN_PURSE: Final = (
+    "just-in-time channels need an lnd of their own, see docs/operators/just-in-time.md"
+)
 _PREIMAGE = "preimage"
 _LOOKS = 50  # at tickets; each time the task is put off is a write to disk
 
@@ -59,7 +65,7 @@ def make_channels(platform: Platform) -> ChannelServices | None:
         return None
     listed = sources_of(settings)
     access = treasury_access(settings)
-    seller = seller_access(settings)
+    seller, payer = seller_access(settings), payer_access(settings)
 
     def preimage(order_id: str, sats: Sats) -> bytes:
         return platform.sealer.digest(f"{order_id} {sats}".encode(), purpose=_PREIMAGE)
@@ -77,6 +83,11 @@ def make_channels(platform: Platform) -> ChannelServices | None:
         seller=LndSeller(seller) if seller else None,
         messages=LndMessages(seller) if seller and settings.lsps1 else None,
         purse=purse_of(settings),
+        lsps=Lsps(
+            sources.lsps(settings.market, has_private_chain=settings.has_private_chain),
+            HttpLsp,
+        ),
+        payer=LndPayer(payer) if payer else None,
         dialing=make_dialing(settings),
         clock=platform.clock,
         rules=ChannelSettings(
@@ -92,6 +103,11 @@ def make_channels(platform: Platform) -> ChannelServices | None:
             ),
             lsps1=lsps1_of(settings),
             jit=jit_of(settings),
+            buying=BuyingSettings(
+                most=Sats(settings.buy_most),
+                most_per_hour=Sats(settings.buy_most_per_hour),
+                routing_ppm=settings.buy_routing_ppm,
+            ),
             terms=Terms(
                 rate_bps=settings.rate_bps,
                 service_fee_base=Sats(settings.service_fee_base),
@@ -125,6 +141,7 @@ def sources_of(settings: Settings) -> tuple[Source, ...]:
         settings.market,
         has_seller=bool(settings.seller_host),
         has_purse=bool(settings.jit_host),
+        has_payer=bool(settings.buy_host or settings.seller_host),
     )
     if settings.mainnet_backend and Source.SIMULATED in listed:
         raise SetupError(
@@ -145,6 +162,38 @@ def treasury_access(settings: Settings) -> LndAccess:
         port=int(port),
         certificate=Path(settings.treasury_certificate),
         macaroon=Path(settings.treasury_macaroon),
+    )
+
+
+def payer_access(settings: Settings) -> LndAccess | None:
+    """Return address and credentials of the lnd that pays other LSPs, if any."""
+    if not settings.buy_host:
+        return seller_access(settings)
+    if settings.buy_host == settings.jit_host:
+        raise SetupError(
+            "buy_host: is the lnd of just-in-time channels, whose balances must match "
+            "what it forwarded; other LSPs are paid by another one"
+        )
+    return _own_access(settings, "buy", "other LSPs are paid by an lnd of its own")
+
+
+def _own_access(settings: Settings, name: str, why: str) -> LndAccess:
+    """Return the access in the settings with this prefix; refuse the treasury's."""
+    host, _, port = getattr(settings, f"{name}_host").rpartition(":")
+    if not host or not port.isdecimal():
+        raise SetupError(f"{name}_host: must be HOST:PORT")
+    for each in (f"{name}_certificate", f"{name}_macaroon"):
+        if not getattr(settings, each):
+            raise SetupError(
+                f"{each}: must be set, since {name}_host is: the path of the file"
+            )
+    if getattr(settings, f"{name}_host") == settings.treasury_host:
+        raise SetupError(f"{name}_host: is the treasury; {why}")
+    return LndAccess(
+        host=host,
+        port=int(port),
+        certificate=Path(getattr(settings, f"{name}_certificate")),
+        macaroon=Path(getattr(settings, f"{name}_macaroon")),
     )
 
 
@@ -172,24 +221,8 @@ def seller_access(settings: Settings) -> LndAccess | None:
     """Return address and credentials of the configured seller, if any."""
     if not settings.seller_host:
         return None
-    host, _, port = settings.seller_host.rpartition(":")
-    if not host or not port.isdecimal():
-        raise SetupError("seller_host: must be HOST:PORT")
-    for name in ("seller_certificate", "seller_macaroon"):
-        if not getattr(settings, name):
-            raise SetupError(
-                f"{name}: must be set, since seller_host is: the path of the file"
-            )
-    if settings.seller_host == settings.treasury_host:
-        raise SetupError(
-            "seller_host: is the treasury; the seller spends money, so it needs its "
-            "own lnd"
-        )
-    return LndAccess(
-        host=host,
-        port=int(port),
-        certificate=Path(settings.seller_certificate),
-        macaroon=Path(settings.seller_macaroon),
+    return _own_access(
+        settings, "seller", "the seller spends money, so it needs its own lnd"
     )
 
 
@@ -197,26 +230,9 @@ def purse_of(settings: Settings) -> Purse | None:
     """Return the lnd of just-in-time channels, if one is configured."""
     if not settings.jit_host:
         return None
-    host, _, port = settings.jit_host.rpartition(":")
-    if not host or not port.isdecimal():
-        raise SetupError("jit_host: must be HOST:PORT")
-    for name in ("jit_certificate", "jit_macaroon"):
-        if not getattr(settings, name):
-            raise SetupError(
-                f"{name}: must be set, since jit_host is: the path of the file"
-            )
-    for name in ("treasury", "seller"):
-        if settings.jit_host == getattr(settings, f"{name}_host"):
-            raise SetupError(
-                f"jit_host: is the {name}; just-in-time channels need an lnd of their "
-                "own, see docs/operators/just-in-time.md"
-            )
-    access = LndAccess(
-        host=host,
-        port=int(port),
-        certificate=Path(settings.jit_certificate),
-        macaroon=Path(settings.jit_macaroon),
-    )
+    if settings.jit_host == settings.seller_host:
+        raise SetupError(f"jit_host: is the seller; {_OWN_PURSE}")
+    access = _own_access(settings, "jit", _OWN_PURSE)
     return Purse(
         seller=LndSeller(access),
         messages=LndMessages(access),
@@ -301,5 +317,8 @@ async def receiving_payments(
                 await each.close()
             if purse.wrapping is not None:
                 await purse.wrapping.close()
+        await channels.lsps.close()
+        if channels.payer is not None:
+            await channels.payer.close()
         if channels.account is not None:
             await channels.account.close()

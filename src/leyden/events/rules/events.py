@@ -318,6 +318,7 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (AlarmKind.PEER_PORTS_TAKEN, "Another program has the peer port of a node."),
         (AlarmKind.POOL_EXPIRING, "The Pool account expires soon."),
         (AlarmKind.POOL_LOW, "The Pool account's balance is low."),
+        (AlarmKind.PURCHASE_LOST, "Another LSP was paid, and opened no channel."),
         (
             AlarmKind.PURSE_DIFFERS,
             "The purse of just-in-time channels differs from the books.",

@@ -19,6 +19,13 @@ _MARKER: Final = 2  # and flag, before the inputs of a transaction with witnesse
 class _Found(Struct, frozen=True):
     stripped: bytes  # without witnesses
     end: int
+    sats: tuple[int, ...]  # of the outputs
+
+    @property
+    def id(self) -> str:
+        """The transaction's id."""
+        digest = hashlib.sha256(hashlib.sha256(self.stripped).digest()).digest()
+        return digest[::-1].hex()
 
 
 def virtual_size(raw: bytes) -> int:
@@ -33,12 +40,20 @@ def virtual_size(raw: bytes) -> int:
 
 def transaction_ids(block: bytes) -> Iterator[str]:
     """Yield the ids of a block's transactions."""
+    return (found.id for found in _transactions(block))
+
+
+def outputs_of(block: bytes, txid: str) -> tuple[int, ...] | None:
+    """Return the satoshis of a transaction's outputs; None if the block lacks it."""
+    return next((each.sats for each in _transactions(block) if each.id == txid), None)
+
+
+def _transactions(block: bytes) -> Iterator[_Found]:
     count, at = _number(block, _HEADER)
     for _ in range(count):
         found = _read(block, at)
         at = found.end
-        digest = hashlib.sha256(hashlib.sha256(found.stripped).digest()).digest()
-        yield digest[::-1].hex()
+        yield found
 
 
 def _read(raw: bytes, begins: int) -> _Found:
@@ -50,7 +65,9 @@ def _read(raw: bytes, begins: int) -> _Found:
         script, at = _number(raw, at + _OUTPOINT)
         at += script + _SEQUENCE
     outputs, at = _number(raw, at)
+    sats = []
     for _ in range(outputs):
+        sats.append(int.from_bytes(raw[at : at + _SATS], "little"))
         script, at = _number(raw, at + _SATS)
         at += script
     last = at
@@ -61,7 +78,7 @@ def _read(raw: bytes, begins: int) -> _Found:
             at += item
     end = at + _LOCK_TIME
     stripped = raw[begins : begins + _VERSION] + raw[first:last] + raw[at:end]
-    return _Found(stripped, end)
+    return _Found(stripped, end, tuple(sats))
 
 
 def _number(raw: bytes, at: int) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from leyden.base.cli.output import (
 from leyden.base.platform import Platform
 from leyden.channels.direct.cli.jit import jit, jit_fields
 from leyden.channels.direct.cli.lsps1 import lsps1, lsps1_fields
+from leyden.channels.direct.cli.purchases import purchases, purchases_fields
 from leyden.channels.direct.cli.seller import seller, seller_fields
 from leyden.channels.rules.payments import PaidOrder
 from leyden.channels.wiring.channels import make_channels, receiving_payments
@@ -88,11 +89,16 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
     leyden market status
     """
     if as_json:
-        read = {"seller": seller_fields, "lsps1": lsps1_fields, "jit": jit_fields}
+        read = {
+            "seller": seller_fields,
+            "lsps1": lsps1_fields,
+            "jit": jit_fields,
+            "purchases": purchases_fields,
+        }
         off = {name: _or_none(each) for name, each in read.items()}
         print_json(_fields(on_running(_looked)) | off)
         return
-    for command in (treasury, seller, lsps1, jit):
+    for command in (treasury, seller, lsps1, jit, purchases):
         if command is not treasury:
             print(f"\n{command.name}")
         try:

@@ -36,6 +36,7 @@ ITEMS: Final[Mapping[str, Check]] = {
     "the seller's macaroon has every permission": money.seller_macaroon,
     "LSPS1 is ready, if enabled": money.lsps1,
     "just-in-time channels are ready, if sold": money.just_in_time,
+    "channels can be bought from other LSPs, if listed": money.buying,
     "a channel was sold, and the ledger is correct": money.rehearsed,
     "the egress policy of nodes is enforced": machine.egress_policy,
     "each node runs as its own user": machine.users,

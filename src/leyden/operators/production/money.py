@@ -7,6 +7,7 @@ from typing import Final
 from leyden.base.platform import Platform
 from leyden.channels import treasury_identity
 from leyden.channels.direct import seller_balance
+from leyden.channels.direct.buying import state as buying_state
 from leyden.channels.direct.jit import state as jit_state
 from leyden.channels.direct.lsps1 import state
 from leyden.channels.payments import treasury as lnd
@@ -129,6 +130,14 @@ async def just_in_time(platform: Platform) -> str:
         return ""
     found = await jit_state.read(channels, channels.purse, channels.rules.jit)
     return "; ".join(found.missing)
+
+
+async def buying(platform: Platform) -> str:
+    """Check the LSPs that are listed, and the lnd that pays them."""
+    channels = platform.channels
+    if channels is None or not buying_state.is_on(channels):
+        return ""
+    return "; ".join((await buying_state.read(channels)).missing)
 
 
 async def rehearsed(platform: Platform) -> str:

@@ -18,6 +18,7 @@ from leyden.channels.direct.rules.extensions import ExtensionStatus
 from leyden.channels.direct.rules.fundings import FundingState, Obstacle
 from leyden.channels.direct.rules.jit import JitStatus
 from leyden.channels.direct.rules.lsps1 import Transport
+from leyden.channels.direct.rules.purchases import LspPurchaseStatus
 
 # Coins of the seller's wallet, each reserved for one order.
 reserved_coins = Table(
@@ -170,4 +171,27 @@ jit_wrapped = Table(
     Column("closed", Integer, nullable=False),
     UniqueConstraint("payment_hash"),
     Index("ix_jit_wrapped_closed", "closed", "address"),
+)
+
+# Channels that are bought from another LSP for an order of a customer.
+purchases = Table(
+    "purchase",
+    metadata,
+    Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
+    Column("status", Text, nullable=False),
+    Column("uri", Text, nullable=False),
+    Column("lsp_order", Text, nullable=False),
+    Column("invoice", Text, nullable=False),
+    Column("payment_hash", Text, unique=True),
+    Column("price", BigInteger, nullable=False),
+    Column("routing_limit", BigInteger, nullable=False),
+    Column("expires", BigInteger),
+    Column("payer", Text, nullable=False),
+    Column("began", BigInteger),
+    Column("height", BigInteger, nullable=False),
+    Column("routing_fee", BigInteger, nullable=False),
+    Column("paid_at", BigInteger),
+    Column("channel_point", Text, unique=True),
+    one_of("status", LspPurchaseStatus),
+    Index("ix_purchase_began", "began"),
 )

@@ -1,0 +1,1 @@
+"""Channels that are bought from other LSPs, and resold."""
