@@ -85,6 +85,7 @@ class Interceptor:
         self._wallet = purses.RecentWallet(channels, purse)
         self.connected_at: datetime | None = None
         self.pubkey = ""
+        self.news = asyncio.Event()  # lnd is there, or has forwarded a payment
 
     def holds(self, order: JitOrder) -> bool:
         """Return whether a payment to the order's channel id is held."""
@@ -102,6 +103,7 @@ class Interceptor:
                     async with self._purse.forwarding.intercept() as connection:
                         self._connection = connection
                         self.connected_at = self._channels.clock()
+                        self.news.set()
                         async with aclosing(connection.htlcs()) as arriving:
                             async for htlc in arriving:
                                 logged = ""
@@ -365,6 +367,7 @@ class Interceptor:
             for each, take in zip(parts, takes, strict=True)
         ]
         await self._steps.resume(order, taken)
+        self.news.set()
         for part in taken:
             await self._send(connection, order.scid, jit.answer_for(part))
         return True

@@ -5,6 +5,7 @@ a channel cost, and lets orders expire.
 """
 
 import asyncio
+import contextlib
 import logging
 from datetime import datetime, timedelta
 from typing import Final
@@ -57,10 +58,15 @@ class Watch:
         self._orders = channels.database.reader.jit_orders
 
     async def run(self) -> None:
-        """Look again and again until cancelled."""
+        """Look again and again until cancelled, at once if there is news.
+
+        A node's next payment waits until it is known what became of its last one.
+        """
+        news = self._interceptor.news
         logged = ""
         while True:
             pause = _IDLE_S
+            news.clear()
             try:
                 if await self.look():
                     pause = _BUSY_S
@@ -71,7 +77,9 @@ class Watch:
                     log.warning(
                         "can't follow just-in-time orders", extra={"why": logged}
                     )
-            await asyncio.sleep(pause)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await news.wait()
 
     async def look(self) -> bool:
         """Look once; return whether an order is under way."""
