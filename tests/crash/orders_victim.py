@@ -86,7 +86,12 @@ def purse_of(folder: Path) -> Purse:
     seller = SharedSeller(folder / "purse")
     seller.pubkey = PURSE
     forwarding = SharedForwarding(folder / "forwards", seller)
-    return Purse(seller=seller, messages=FakeMessages(), forwarding=forwarding)
+    return Purse(
+        seller=seller,
+        messages=FakeMessages(),
+        forwarding=forwarding,
+        unpublished=SharedUnpublished(folder / "unpublished", forwarding),
+    )
 
 
 async def shop_of(url: str, folder: Path) -> ChannelServices:

@@ -192,8 +192,38 @@ class SharedForwarding(_Shared, FakeForwarding):
         with self.held():
             return await super().forwards(since)
 
+    def purse_held(self) -> AbstractContextManager[None]:
+        """Read the purse for the block, and keep it."""
+        return self._purse.held()
+
     def pay(
         self, scid: int, payment_hash: str, *amounts: int, by: str = PAYERS
     ) -> list[Paid]:
         with self.held():
             return super().pay(scid, payment_hash, *amounts, by=by)
+
+
+class SharedUnpublished(_Shared, FakeUnpublished):
+    """The purse's channels that are published when we say so."""
+
+    _fields = ("published", "robbed_msat", "_made")
+
+    def __init__(self, path: Path, forwards: SharedForwarding) -> None:
+        super().__init__(forwards)
+        self._forwards, self._kept = forwards, path
+
+    async def open(
+        self, wanted: WantedOpening, store: Callable[[str], Awaitable[None]]
+    ) -> Opening | OpeningRefused:
+        with self._forwards.purse_held(), self.held():
+            return await super().open(wanted, store)
+
+    async def publish(
+        self, order_id: str, transaction: str, coins: Sequence[Coin]
+    ) -> str:
+        with self._forwards.purse_held(), self.held():
+            return await super().publish(order_id, transaction, coins)
+
+    async def give_up(self, order_id: str, point: str, coins: Sequence[Coin]) -> None:
+        with self._forwards.purse_held(), self.held():
+            await super().give_up(order_id, point, coins)

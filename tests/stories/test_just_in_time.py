@@ -25,6 +25,7 @@ from leyden.channels.books.verify import verify
 from leyden.channels.direct.base import Purse
 from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.lnd_forwarding import LndForwarding, LndInterception
+from leyden.channels.direct.lnd_unpublished import LndUnpublished
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules import jit
 from leyden.channels.direct.rules.jit import (
@@ -115,6 +116,7 @@ async def selling(
     clock: Clock = utc_now,
     answering: asyncio.Event | None = None,
     over: Callable[[LndAccess], LndForwarding] = LndForwarding,
+    unpublished: Callable[[LndAccess], LndUnpublished] = LndUnpublished,
     rules: JitSettings | None = None,
 ) -> AsyncIterator[ChannelServices]:
     """Sell just-in-time channels, as the platform does.
@@ -132,6 +134,7 @@ async def selling(
             seller=LndSeller(own),
             messages=LndMessages(own),
             forwarding=Mute(own, answering) if answering else over(own),
+            unpublished=unpublished(own),
         ),
         clock=clock,
         rules=ChannelSettings(jit=rules or JitSettings()),
@@ -145,11 +148,14 @@ async def selling(
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        assert channels.purse is not None
+        own_lnd = channels.purse
+        assert own_lnd is not None
+        assert own_lnd.unpublished is not None
         for each in (
-            channels.purse.seller,
-            channels.purse.messages,
-            channels.purse.forwarding,
+            own_lnd.seller,
+            own_lnd.messages,
+            own_lnd.forwarding,
+            own_lnd.unpublished,
         ):
             await each.close()
 

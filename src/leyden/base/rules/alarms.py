@@ -35,6 +35,7 @@ class AlarmKind(StrEnum):
     POOL_LOW = "pool.low"
     PURSE_DIFFERS = "purse.differs"
     PURSE_LOST = "purse.lost"
+    PURSE_UNPUBLISHED = "purse.unpublished"
     QUEUE_LAGGING = "queue.lagging"
     SELLER_AWAY = "seller.away"
     SELLER_LOW = "seller.low"

@@ -7,7 +7,7 @@ satoshis, of all parts together. The funding transaction is booked as what it co
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from prometheus_client import Counter
@@ -38,6 +38,10 @@ _EVENTS: Final = Counter(
     "What happened to just-in-time orders.",
     ["event"],
 )
+
+
+# The alarm ends by itself once it is published.
+_ALARM_LASTS: Final = timedelta(minutes=10)
 
 
 def fee_key(order_id: str) -> str:
@@ -73,7 +77,7 @@ class Steps:
     async def turn_back(self, order: JitOrder, event: JitEvent) -> None:
         """Store that a payment goes back; without a channel its coins are free."""
         has_channel = bool(order.channel_point)
-        after = order if has_channel else replace(order, coins=())
+        after = order if has_channel else replace(order, coins=(), transaction="")
         await self._move(order, event, after)
 
     async def drop_payment(self, order: JitOrder) -> None:
@@ -87,6 +91,38 @@ class Steps:
     async def open(self, order: JitOrder, after: JitOrder) -> None:
         """Reserve coins, and store that lnd may have been asked for the channel."""
         await self._move(order, JitEvent.ASKED, after)
+
+    async def store(self, order: JitOrder, transaction: str) -> JitOrder:
+        """Store the signed transaction, before its channel can be."""
+        after = replace(order, transaction=transaction)
+        async with self._due.transaction() as tx:
+            await tx.jit_orders.save(order, after)
+        return after
+
+    async def retract(self, order: JitOrder) -> None:
+        """Store that channel and transaction are forgotten, as if never opened.
+
+        lnd has none of the parts any more, and asks about none again.
+        """
+        after = replace(order, coins=(), channel_point="", transaction="")
+        async with self._due.transaction() as tx:
+            moved = _moved(order, JitEvent.RETRACTED, after)
+            await tx.jit_orders.save(order, moved)
+            await tx.jit_orders.drop_parts(order.id)
+        _log(order, JitEvent.RETRACTED)
+
+    async def alarm(self, order: JitOrder, why: str) -> None:
+        """Raise an alarm: a node claimed, and its channel can't be published."""
+        found = Finding(
+            kind=AlarmKind.PURSE_UNPUBLISHED,
+            subject=order.id,
+            what=f"just-in-time order {order.id}: lnd doesn't publish the funding "
+            f"transaction of channel {order.channel_point}, whose payment the node "
+            f"claimed: {why}; see docs/operators/just-in-time.md",
+            lasts=_ALARM_LASTS,
+        )
+        async with self._due.transaction() as tx:
+            await tx.findings.add([found], now=self._channels.clock())
 
     async def sign(self, order: JitOrder, opening: Opening) -> None:
         """Store the channel, and book what it cost if that is known."""
