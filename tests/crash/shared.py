@@ -8,7 +8,7 @@ import contextlib
 import fcntl
 import pickle
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from leyden.channels.tickets.simulated import SimulatedMarket
 from tests.fakes.forwarding import PAYERS, FakeForwarding, Paid
 from tests.fakes.payments import FakePayments
 from tests.fakes.seller import FakeSeller
+from tests.fakes.unpublished import FakeUnpublished
 
 _LOOK_S = 0.02
 
@@ -212,11 +213,13 @@ class SharedUnpublished(_Shared, FakeUnpublished):
         super().__init__(forwards)
         self._forwards, self._kept = forwards, path
 
-    async def open(
-        self, wanted: WantedOpening, store: Callable[[str], Awaitable[None]]
-    ) -> Opening | OpeningRefused:
+    def fund(self, wanted: WantedOpening) -> str | OpeningRefused:
         with self._forwards.purse_held(), self.held():
-            return await super().open(wanted, store)
+            return super().fund(wanted)
+
+    def sign(self, transaction: str) -> Opening:
+        with self._forwards.purse_held(), self.held():
+            return super().sign(transaction)
 
     async def publish(
         self, order_id: str, transaction: str, coins: Sequence[Coin]
@@ -225,5 +228,5 @@ class SharedUnpublished(_Shared, FakeUnpublished):
             return await super().publish(order_id, transaction, coins)
 
     async def give_up(self, order_id: str, point: str, coins: Sequence[Coin]) -> None:
-        with self._forwards.purse_held(), self.held():
+        with self._forwards.purse_held(), self._forwards.held(), self.held():
             await super().give_up(order_id, point, coins)

@@ -34,25 +34,36 @@ class FakeUnpublished:
         self, wanted: WantedOpening, store: Callable[[str], Awaitable[None]]
     ) -> Opening | OpeningRefused:
         """Lock, store, and let the peer sign."""
+        funded = self.fund(wanted)
+        if isinstance(funded, OpeningRefused):
+            return funded
+        self._maybe_die("funded")
+        await store(funded)
+        opening = self.sign(funded)
+        self._maybe_die("stored")
+        return opening
+
+    def fund(self, wanted: WantedOpening) -> str | OpeningRefused:
+        """Lock the coins, and sign a transaction that spends them."""
         seller = self.forwarding.seller
         seller.check_reachable()
         if why := seller.why_not(wanted):
             return OpeningRefused(why)
         self._made += 1
         transaction = _transaction(wanted, self._made)
-        channel = OpenedChannel(
-            wanted=wanted,
-            point=f"{txid_of(transaction)}:0",
-            signed=False,
-            deferred=True,
+        point = f"{txid_of(transaction)}:0"
+        seller.channels[point] = OpenedChannel(
+            wanted=wanted, point=point, signed=False, deferred=True
         )
-        seller.channels[channel.point] = channel
-        self._maybe_die("funded")
-        await store(transaction)
+        return transaction
+
+    def sign(self, transaction: str) -> Opening:
+        """Let the peer sign."""
+        seller = self.forwarding.seller
         if seller.freezes:
             raise SellerAway(why="the seller does not respond", retry_after_s=5)
+        channel = seller.channels[f"{txid_of(transaction)}:0"]
         channel.signed = True
-        self._maybe_die("stored")
         seller.maybe_lose_answer()
         return channel.opening(seller.height)
 
