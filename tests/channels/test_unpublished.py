@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from leyden.base.database.statements import Statement
 from leyden.base.rules.alarms import AlarmKind
 from leyden.channels.direct.jit import state
 from leyden.channels.direct.rules.jit import JitOrder, JitStatus
@@ -19,10 +20,15 @@ from tests.waiting import until
 
 @pytest.fixture
 async def jit(harness: OrdersHarness) -> AsyncIterator[JitHarness]:
-    made = JitHarness(harness)
-    made.rules = replace(made.rules, client_trusts_lsp=True)
+    made = trusting(harness)
     yield made
     await made.prove()
+
+
+def trusting(harness: OrdersHarness) -> JitHarness:
+    made = JitHarness(harness)
+    made.rules = replace(made.rules, client_trusts_lsp=True)
+    return made
 
 
 async def test_a_channel_is_published_once_its_payment_is_claimed(
@@ -41,7 +47,7 @@ async def test_a_channel_is_published_once_its_payment_is_claimed(
         assert order.transaction
         jit.forwarding.resolve(HASH, claims=True)
         await becomes_published(jit, scid)
-        order = await jit.order(scid)
+        order = await jit.becomes(scid, JitStatus.EARNED)
     assert jit.unpublished.published == [order.transaction]
     assert (order.status, order.earned_msat) == (JitStatus.EARNED, FEE)
     assert await balance(jit, ledger.CHAIN_FEES) == -COST
@@ -211,6 +217,34 @@ async def test_a_channel_of_an_attempt_that_was_given_up_is_not_used(
     assert channel != late.point
 
 
+async def test_a_channel_that_a_restored_database_does_not_know_is_not_given_up(
+    harness: OrdersHarness,
+) -> None:
+    """Its node was paid, after the backup: only its operator can pay it again."""
+    jit = trusting(harness)
+    jit.unpublished.refuses = "the platform's machine is lost"
+    jit.forwarding.silent = True  # so that nothing of it is in the books
+    async with jit.serving():
+        scid = await jit.bought()
+        before = await jit.order(scid)
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await until(lambda: is_alarmed(jit, before.id), within_s=20)
+    async with jit.orders.database.transaction() as tx:
+        await tx.jit_orders.drop_parts(before.id)
+        await tx.run(Statement("DELETE FROM jit_order"))
+        await tx.run(Statement("DELETE FROM finding"))
+        assert await tx.jit_orders.add(before)
+    jit.orders.now += timedelta(minutes=1)
+    async with jit.serving():
+        (paid,) = jit.forwarding.pay(scid, OTHER_HASH, SIZE)
+        await until(lambda: is_alarmed(jit, before.id), within_s=20)
+        jit.orders.now += timedelta(seconds=90)
+        await jit.resolved(paid)
+    assert paid.fate is Fate.FAILED
+    assert len(jit.purse.channels) == 1
+    assert jit.unpublished.robbed_msat == 0
+
+
 async def test_giving_up_is_repeated_until_lnd_has_done_it(jit: JitHarness) -> None:
     jit.forwarding.claims = False
     jit.unpublished.dies_at = "given up"
@@ -234,14 +268,8 @@ async def test_a_transaction_that_is_refused_is_published_later_with_an_alarm(
         scid = await jit.bought()
         jit.forwarding.pay(scid, HASH, SIZE)
         await jit.becomes(scid, JitStatus.EARNED)
-
-        async def is_alarmed() -> bool:
-            found = await jit.orders.database.reader.findings.list_(now=jit.orders.now)
-            return [(kind, subject) for kind, subject, _ in found] == [
-                (AlarmKind.PURSE_UNPUBLISHED, (await jit.order(scid)).id)
-            ]
-
-        await until(is_alarmed, within_s=20)
+        order = await jit.order(scid)
+        await until(lambda: is_alarmed(jit, order.id), within_s=20)
         (again,) = jit.forwarding.pay(scid, OTHER_HASH, 5_000)  # waits for it
         jit.unpublished.refuses = ""
         await becomes_published(jit, scid)
@@ -285,6 +313,11 @@ async def test_permissions_that_are_missing_are_named(jit: JitHarness) -> None:
     off = replace(jit.rules, client_trusts_lsp=False)
     found = await state.read(jit.channels, purse, off)
     assert not any("AbandonChannel" in each for each in found.missing)
+
+
+async def is_alarmed(jit: JitHarness, order_id: str) -> bool:
+    found = await jit.orders.database.reader.findings.list_(now=jit.orders.now)
+    return (AlarmKind.PURSE_UNPUBLISHED, order_id) in [each[:2] for each in found]
 
 
 def _is_forwarded(jit: JitHarness) -> bool:

@@ -57,7 +57,13 @@ SIZE = 100_000_000
 
 @pytest.fixture
 async def coast(memory_path: Path) -> AsyncIterator[Coast]:
-    """The payer has a channel to the purse."""
+    async with coast_with_purse(memory_path) as coast:
+        yield coast
+
+
+@asynccontextmanager
+async def coast_with_purse(memory_path: Path) -> AsyncIterator[Coast]:
+    """Start it all; the payer has a channel to the purse."""
     async with coast_with(memory_path, purse.OPTIONS) as coast:
         await purse.bake(coast.seller, coast.home)
         async with wallet.opened(coast.seller) as lnd:

@@ -2,6 +2,8 @@
 
 import asyncio
 import base64
+import hashlib
+import secrets
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.rules.times import utc_now
+from leyden.channels.books.verify import verify
 from leyden.channels.direct.base import WantedOpening
 from leyden.channels.direct.lnd_unpublished import LndUnpublished
 from leyden.channels.direct.rules.jit import HOLD, JitOrder, JitStatus
@@ -20,7 +23,14 @@ from leyden.errors import Refused
 from leyden.nodes.lnd.connection import LndAccess
 from leyden_workshop.devnet import wallet
 from leyden_workshop.devnet.chain import connected
-from tests.stories.test_just_in_time import newest_becomes, restart_purse, selling
+from tests.stories.test_just_in_time import (
+    coast_with_purse,
+    newest_becomes,
+    pay,
+    restart_purse,
+    selling,
+)
+from tests.stories.test_just_in_time import invoice as bought
 from tests.stories.test_just_in_time_lnds import (
     Harbor,
     Invoice,
@@ -28,7 +38,7 @@ from tests.stories.test_just_in_time_lnds import (
     harbor_with,
     prove,
 )
-from tests.stories.test_ldk_node import Coast
+from tests.stories.test_ldk_node import Coast, ldk_node
 from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
@@ -193,6 +203,60 @@ async def test_a_channel_whose_payment_is_refused_costs_nothing(
                 lambda: is_published(harbor, sqlite_db), within_s=20, every_s=0.1
             )
             await prove(channels)
+
+
+async def test_ldk_node_trusts_us_and_is_published(
+    memory_path: Path, sqlite_db: Database, sealer: Sealer, tmp_path: Path
+) -> None:
+    passed = [timedelta(0)]
+
+    def clock() -> datetime:
+        return utc_now() + passed[0]
+
+    async with (
+        coast_with_purse(memory_path) as coast,
+        selling(coast, sqlite_db, sealer, rules=RULES, clock=clock) as channels,
+    ):
+        async with ldk_node(coast, tmp_path / "one", source="lsps2") as ldk:
+            preimage = secrets.token_bytes(32)
+            payment_hash = hashlib.sha256(preimage).hexdigest()
+            request = await bought(ldk, payment_hash)
+            paying = asyncio.create_task(pay(coast, request))
+            await ldk.happens("payment_claimable")
+            order = await newest_becomes(sqlite_db, JitStatus.RESUMING)
+            assert order.trusts
+            assert not await is_known(coast, order)
+            left = order.size_msat - order.fee_msat
+            assert await ldk.do("claim", payment_hash, preimage.hex(), left) == "true"
+            assert (await paying)["status"] == "SUCCEEDED"
+
+            async def is_booked() -> bool:
+                found = await newest_becomes(sqlite_db, JitStatus.EARNED)
+                return found.funding_fee is not None
+
+            await until(is_booked, within_s=20, every_s=0.1)
+            assert await is_known(coast, order)
+            await coast.mine(6)
+            await ldk.do("sync")
+            paid = await pay(coast, await ldk.do("receive", 15_000_000))
+            assert paid["status"] == "SUCCEEDED", paid
+            assert await locked(coast) == 0
+        # Another one lets its payment expire.
+        async with ldk_node(coast, tmp_path / "two", source="lsps2") as ldk:
+            request = await bought(ldk, secrets.token_hex(32))
+            paying = asyncio.create_task(pay(coast, request, max_parts=1))
+            await ldk.happens("payment_claimable")
+            order = await newest_becomes(sqlite_db, JitStatus.RESUMING)
+            async with asyncio.timeout(120):
+                while not paying.done():
+                    await coast.mine(1)
+            assert (await paying)["status"] == "FAILED"
+            await newest_becomes(sqlite_db, JitStatus.UNPAID)
+            passed[0] += HOLD
+            await newest_becomes(sqlite_db, JitStatus.SOLD)
+            assert not await is_known(coast, order)
+            assert await locked(coast) == 0
+        assert await verify(sqlite_db, purse=channels.purse) == []
 
 
 class Stopping(LndUnpublished):

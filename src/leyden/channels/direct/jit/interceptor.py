@@ -375,14 +375,25 @@ class Interceptor:
                 if opening.state is OpeningState.NONE:
                     await self._refuse(order, connection, JitEvent.REFUSED, answer.why)
                     return True
-        elif opening.channel_point:
-            if not jit.is_funded_by(opening.channel_point, order.transaction):
-                # Of an earlier attempt, which was refused; its coins may be spent.
-                await own.give_up(order.id, opening.channel_point, ())
-                return False
+        elif jit.is_opened(order, opening):
             await self._steps.sign(order, opening)
             return True
+        elif opening.channel_point:
+            await self.discard(order, opening.channel_point)
         return False
+
+    async def discard(self, order: JitOrder, point: str) -> None:
+        """Give up a channel of the order's that its stored transaction doesn't fund.
+
+        It is of an earlier attempt that was given up: its coins may be spent by now. Or
+        the database is older than it; then its node may have been paid.
+        """
+        listed = await self._purse.forwarding.channels()
+        channel = next((each for each in listed if each.point == point), None)
+        if channel is None or channel.remote or not channel.settled:
+            await self._steps.alarm(order, point, "its transaction is not known")
+        elif self._purse.unpublished is not None:
+            await self._purse.unpublished.give_up(order.id, point, ())
 
     async def _refuse(
         self,

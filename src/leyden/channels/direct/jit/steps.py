@@ -111,14 +111,14 @@ class Steps:
             await tx.jit_orders.drop_parts(order.id)
         _log(order, JitEvent.RETRACTED)
 
-    async def alarm(self, order: JitOrder, why: str) -> None:
+    async def alarm(self, order: JitOrder, point: str, why: str) -> None:
         """Raise an alarm: a node claimed, and its channel can't be published."""
         found = Finding(
             kind=AlarmKind.PURSE_UNPUBLISHED,
             subject=order.id,
             what=f"just-in-time order {order.id}: lnd doesn't publish the funding "
-            f"transaction of channel {order.channel_point}, whose payment the node "
-            f"claimed: {why}; see docs/operators/just-in-time.md",
+            f"transaction of channel {point}, whose payment the node claimed: {why}; "
+            "see docs/operators/just-in-time.md",
             lasts=_ALARM_LASTS,
         )
         async with self._due.transaction() as tx:

@@ -175,18 +175,16 @@ class Watch:
             await self._steps.turn_back(order, JitEvent.RETURNED)
         elif order.status is JitStatus.OPENING and is_over:
             opening = await self._purse.seller.find(order.id, order.coins)
-            is_signed = order.trusts and jit.is_funded_by(
-                opening.channel_point, order.transaction
-            )
-            if is_signed or opening.state is OpeningState.PUBLISHED:
+            if jit.is_opened(order, opening):
                 await self._steps.sign(order, opening)
             elif now - order.held_at <= _OPENING_ENDS:
                 return
             elif opening.state is OpeningState.NONE:
                 await self._steps.turn_back(order, JitEvent.REFUSED)
+            elif opening.channel_point and order.trusts:
+                await self._interceptor.discard(order, opening.channel_point)
             elif order.trusts and self._purse.unpublished is not None:
-                point, coins = opening.channel_point, order.coins
-                await self._purse.unpublished.give_up(order.id, point, coins)
+                await self._purse.unpublished.give_up(order.id, "", order.coins)
         elif order.channel_point and order.funding_fee is None:
             opening = await self._purse.seller.find(order.id, order.coins)
             if opening.fee is not None:
@@ -222,7 +220,7 @@ class Watch:
             await self._steps.check_held()
             why = await own.publish(order.id, order.transaction, order.coins)
             if why and not is_published:
-                await self._steps.alarm(order, why)
+                await self._steps.alarm(order, order.channel_point, why)
                 return
             opening = await self._purse.seller.find(order.id, order.coins)
             if opening.fee is not None:

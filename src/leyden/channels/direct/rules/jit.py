@@ -34,7 +34,7 @@ from typing import Any, Final
 from leyden.base.rules.times import to_iso
 from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules.lsps1 import Fault, check_known, invalid
-from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.direct.rules.openings import Coin, Opening, OpeningState
 from leyden.channels.direct.rules.transactions import txid_of
 from leyden.channels.rules.pricing import FUNDING_VBYTES
 from leyden.values import Struct
@@ -503,9 +503,13 @@ def outcome(
     return JitEvent.REFUSED if waited >= SETTLES else None
 
 
-def is_funded_by(point: str, transaction: str) -> bool:
-    """Return whether this signed transaction has this output, by its id."""
-    return bool(transaction) and txid_of(transaction) == point.partition(":")[0]
+def is_opened(order: JitOrder, opening: Opening) -> bool:
+    """Return whether the order has this channel: published, or by its transaction."""
+    if opening.state is OpeningState.PUBLISHED:
+        return True
+    if not order.transaction:
+        return False
+    return txid_of(order.transaction) == opening.channel_point.partition(":")[0]
 
 
 class Publication(StrEnum):
