@@ -736,8 +736,8 @@ GUARDS = (
     Guard(
         "nothing is given up while a payment may be on its way into it",
         "channels/direct/rules/jit.py",
-        "or is_held or waited < HOLD:",
-        "or waited < HOLD:",
+        "or is_held or waited < GIVEN_UP_AFTER:",
+        "or waited < GIVEN_UP_AFTER:",
         "tests/channels/rules/test_jit.py",
     ),
     Guard(

@@ -15,7 +15,7 @@ import pytest
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.rules.units import Sats
-from leyden.channels.direct.rules.jit import HOLD, JitOrder, JitStatus
+from leyden.channels.direct.rules.jit import GIVEN_UP_AFTER, JitOrder, JitStatus
 from leyden.values import replace
 from tests.channels.jit_harness import FEE, SIZE, JitHarness
 from tests.channels.orders_harness import OrdersHarness
@@ -35,11 +35,11 @@ class Sale:
     peer: str
     status: JitStatus = JitStatus.SOLD
     kept: str = ""  # the hash of the payment that its wallet keeps
-    trusts: bool = False  # so that a refused payment leaves nothing
+    trusts: bool = False  # so that a refused payment ends it
 
     @property
     def refused(self) -> JitStatus:
-        return JitStatus.SOLD if self.trusts else JitStatus.UNPAID
+        return JitStatus.EXPIRED if self.trusts else JitStatus.UNPAID
 
 
 @dataclass
@@ -59,6 +59,8 @@ class Model:
         sale = self.sales[scid]
         if sale.status is JitStatus.EARNED:
             return self._decide()
+        if sale.status is JitStatus.EXPIRED:
+            return Fate.UNKNOWN
         if not whole or sale.peer not in self.online:
             return Fate.FAILED
         if sale.status is JitStatus.RESUMING:
@@ -173,7 +175,7 @@ class Walk:
         self.jit.orders.now += timedelta(seconds=_SETTLES_S)
         if self.model.sales[scid].trusts:
             await self.jit.becomes(scid, JitStatus.UNPAID)
-            self.jit.orders.now += HOLD
+            self.jit.orders.now += GIVEN_UP_AFTER
         await self.jit.becomes(scid, self.model.sales[scid].status)
 
     async def wallets_change(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 from leyden.base.database.statements import Statement
 from leyden.base.rules.alarms import AlarmKind
 from leyden.channels.direct.jit import state
-from leyden.channels.direct.rules.jit import JitOrder, JitStatus
+from leyden.channels.direct.rules.jit import GIVEN_UP_AFTER, JitOrder, JitStatus
 from leyden.channels.rules import ledger
 from leyden.values import replace
 from tests.channels.jit_harness import FEE, HASH, PEER, SIZE, JitHarness
@@ -62,14 +62,18 @@ async def test_a_payment_that_nobody_claims_costs_nothing(jit: JitHarness) -> No
         await jit.resolved(probe)
         jit.orders.now += timedelta(seconds=10)
         await jit.becomes(scid, JitStatus.UNPAID)
-        jit.orders.now += timedelta(seconds=90)
-        order = await jit.becomes(scid, JitStatus.SOLD)
+        jit.orders.now += GIVEN_UP_AFTER
+        order = await jit.becomes(scid, JitStatus.EXPIRED)
         assert not jit.purse.channels
         assert (order.coins, order.transaction) == ((), "")
         assert (await jit.purse.wallet()).locked == 0
         assert await balance(jit, ledger.CHAIN_FEES) == 0
-        # It may try again: it cost nothing.
+        (late,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.resolved(late)
+        assert late.fate is Fate.UNKNOWN
+        # It may buy another: it cost nothing.
         jit.forwarding.claims = True
+        scid = await jit.bought()
         jit.forwarding.pay(scid, HASH, SIZE)
         await jit.becomes(scid, JitStatus.EARNED)
         await becomes_published(jit, scid)
@@ -254,9 +258,9 @@ async def test_giving_up_is_repeated_until_lnd_has_done_it(jit: JitHarness) -> N
         await jit.resolved(paid)
         jit.orders.now += timedelta(seconds=10)
         await jit.becomes(scid, JitStatus.UNPAID)
-        jit.orders.now += timedelta(seconds=90)
+        jit.orders.now += GIVEN_UP_AFTER
         await jit.becomes(scid, JitStatus.RETRACTING)
-        await jit.becomes(scid, JitStatus.SOLD)
+        await jit.becomes(scid, JitStatus.EXPIRED)
     assert not jit.purse.channels
 
 

@@ -75,6 +75,7 @@ class FakeSeller:
             locked=Sats(sum(self.coins[at].sats for at in locked)),
             fee_sat_per_vb=self.fee_sat_per_vb,
             features=self.own_features,
+            peers=frozenset(self.online),
         )
 
     async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:

@@ -16,7 +16,12 @@ from leyden.base.rules.times import utc_now
 from leyden.channels.books.verify import verify
 from leyden.channels.direct.base import WantedOpening
 from leyden.channels.direct.lnd_unpublished import LndUnpublished
-from leyden.channels.direct.rules.jit import HOLD, JitOrder, JitStatus
+from leyden.channels.direct.rules.jit import (
+    GIVEN_UP_AFTER,
+    HOLD,
+    JitOrder,
+    JitStatus,
+)
 from leyden.channels.direct.rules.openings import Opening, OpeningRefused
 from leyden.channels.services import JitSettings
 from leyden.errors import Refused
@@ -166,8 +171,8 @@ async def test_a_channel_whose_payment_is_refused_costs_nothing(
             assert failed["status"] == "FAILED", failed
             order = await newest_becomes(sqlite_db, JitStatus.UNPAID)
             assert len(await channels_of(coast)) == 1
-            passed[0] += HOLD
-            await newest_becomes(sqlite_db, JitStatus.SOLD)
+            passed[0] += GIVEN_UP_AFTER
+            await newest_becomes(sqlite_db, JitStatus.EXPIRED)
             assert await channels_of(coast) == []
             assert await locked(coast) == 0
             assert not await is_known(coast, order)
@@ -176,7 +181,9 @@ async def test_a_channel_whose_payment_is_refused_costs_nothing(
         # Platform and lnd are killed once it is stored, before the wallet is asked.
         async with selling(
             coast, sqlite_db, sealer, rules=RULES, clock=clock, unpublished=stopping
-        ):
+        ) as channels:
+            order = await buy(channels, harbor)
+            assert order.trusts
             invoice = await harbor.invoice(order)
             paying = asyncio.create_task(harbor.pay(order, invoice))
             async with asyncio.timeout(60):
@@ -205,6 +212,7 @@ async def test_a_channel_whose_payment_is_refused_costs_nothing(
             await prove(channels)
 
 
+@pytest.mark.long
 async def test_ldk_node_trusts_us_and_is_published(
     memory_path: Path, sqlite_db: Database, sealer: Sealer, tmp_path: Path
 ) -> None:
@@ -252,8 +260,8 @@ async def test_ldk_node_trusts_us_and_is_published(
                     await coast.mine(1)
             assert (await paying)["status"] == "FAILED"
             await newest_becomes(sqlite_db, JitStatus.UNPAID)
-            passed[0] += HOLD
-            await newest_becomes(sqlite_db, JitStatus.SOLD)
+            passed[0] += GIVEN_UP_AFTER
+            await newest_becomes(sqlite_db, JitStatus.EXPIRED)
             assert not await is_known(coast, order)
             assert await locked(coast) == 0
         assert await verify(sqlite_db, purse=channels.purse) == []

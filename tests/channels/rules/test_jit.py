@@ -280,7 +280,7 @@ def published(
     given: dict[str, Any] = {
         "is_closing": False,
         "is_held": False,
-        "waited": timedelta(seconds=90),
+        "waited": timedelta(minutes=10),
     }
     return jit.publication(order, channel, **given | more)
 
@@ -304,7 +304,7 @@ def test_what_lnd_closes_is_published_and_what_it_forgot_is_given_up() -> None:
 
 
 def test_nothing_is_given_up_in_which_a_payment_may_be() -> None:
-    early = timedelta(seconds=89)
+    early = timedelta(minutes=9)
     assert published() is Publication.GIVE_UP
     assert published(is_held=True) is Publication.WAIT
     assert published(waited=early) is Publication.WAIT

@@ -103,11 +103,12 @@ class LndSeller:
 
     async def wallet(self) -> SellerWallet:
         """Return the seller's keys, coins and chain."""
-        info, unspent, balance, fee = await asyncio.gather(
+        info, unspent, balance, fee, connected = await asyncio.gather(
             self._lnd.call_or_away("GET", "/v1/getinfo"),
             self._lnd.call_or_away("GET", _UNSPENT),
             self._lnd.call_or_away("GET", "/v1/balance/blockchain"),
             self._lnd.call_or_away("GET", f"/v2/wallet/estimatefee/{_SOON_BLOCKS}"),
+            self._lnd.call_or_away("GET", "/v1/peers"),
         )
         uris = [str(each) for each in info.get("uris", ())]
         least, rate = int(fee.get("min_relay_fee_sat_per_kw", 0)), fee["sat_per_kw"]
@@ -121,6 +122,11 @@ class LndSeller:
             locked=Sats(int(balance.get("locked_balance", 0))),
             fee_sat_per_vb=-(-max(int(rate), least) * _WEIGHT_PER_VBYTE // _KILO),
             features=frozenset(int(bit) for bit in info.get("features", ())),
+            peers=frozenset(
+                str(each["pub_key"])
+                for each in connected["peers"]
+                if each.get("features")
+            ),
         )
 
     async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:

@@ -211,11 +211,11 @@ class Interceptor:
             await self._send(connection, scid, jit.answer_for(stored[circuit]))
         if not self._all(scid):
             return _AT_ONCE
-        height = (await self._wallet.get(fresh_s=_FRESH_S)).height
+        wallet = await self._wallet.get(fresh_s=_FRESH_S)
+        height, online = wallet.height, order.peer in wallet.peers
         self._settle_in(scid, height)
         if not set(self._held[scid]) <= looked_at:
             return _AT_ONCE  # what arrived meanwhile may be stored
-        online = await self._purse.seller.features(order.peer) is not None
         now = self._channels.clock()
         for payment in self._payments(scid):
             step = jit.decide(order, payment, online=online, now=now, height=height)

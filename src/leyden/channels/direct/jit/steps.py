@@ -100,7 +100,7 @@ class Steps:
         return after
 
     async def retract(self, order: JitOrder) -> None:
-        """Store that channel and transaction are forgotten, as if never opened.
+        """Store that channel and transaction are forgotten, and its id with them.
 
         lnd has none of the parts any more, and asks about none again.
         """

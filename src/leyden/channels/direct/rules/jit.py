@@ -6,9 +6,9 @@
       └─LAPSED─> expired                               └────> unpaid <───┘    v
                                                                └─CLAIMED─> earned
 
-                        unpaid ─GIVEN_UP─> retracting ─RETRACTED─> sold
+                        unpaid ─GIVEN_UP─> retracting ─RETRACTED─> expired
 
-                unpaid ─GIVEN_UP─> retracting ─RETRACTED─> sold
+                unpaid ─GIVEN_UP─> retracting ─RETRACTED─> expired
 
 A payment to an order's channel id arrives as HTLCs that the purse's lnd holds and asks
 us about. From `resuming` on, lnd may have forwarded them, and the node may claim them
@@ -21,7 +21,8 @@ over that channel.
 
 Of an order whose node trusts us, the funding transaction is published once its payment
 is claimed. Until then nothing else passes its channel, and if nobody claims it, channel
-and transaction are given up, which costs nothing.
+and transaction are given up, which costs nothing. The channel id ends with them: lnd
+gives it to no other channel.
 """
 
 import json
@@ -64,6 +65,9 @@ HOLD: Final = timedelta(seconds=90)
 HOLD_BLOCKS: Final = 2
 # An HTLC that is neither pending nor in the history for so long was refused.
 SETTLES: Final = timedelta(seconds=10)
+
+# For so long, the next payment may use a channel that is not published.
+GIVEN_UP_AFTER: Final = timedelta(minutes=10)
 
 # A payment that an lnd still knows of may be claimed for so long.
 CLAIMED_WITHIN: Final = timedelta(days=3)
@@ -133,7 +137,7 @@ JIT_MOVES: Final[Mapping[tuple[JitStatus, JitEvent], JitStatus]] = {
     (JitStatus.UNPAID, JitEvent.FORWARDED): JitStatus.RESUMING,
     (JitStatus.UNPAID, JitEvent.CLAIMED): JitStatus.EARNED,
     (JitStatus.UNPAID, JitEvent.GIVEN_UP): JitStatus.RETRACTING,
-    (JitStatus.RETRACTING, JitEvent.RETRACTED): JitStatus.SOLD,
+    (JitStatus.RETRACTING, JitEvent.RETRACTED): JitStatus.EXPIRED,
 }
 
 # The states in which the order's payment is held since `held_at`.
@@ -539,7 +543,7 @@ def publication(
         return Publication.PUBLISH
     if channel is None and is_closing:
         return Publication.PUBLISH
-    if order.status is not JitStatus.UNPAID or is_held or waited < HOLD:
+    if order.status is not JitStatus.UNPAID or is_held or waited < GIVEN_UP_AFTER:
         return Publication.WAIT
     if channel is not None and not channel.settled:
         return Publication.WAIT
