@@ -61,9 +61,8 @@ class Model:
             return self._decide()
         if sale.status is JitStatus.EXPIRED:
             return Fate.UNKNOWN
-        if not whole or sale.peer not in self.online:
-            return Fate.FAILED
-        if sale.status is JitStatus.RESUMING:
+        is_kept = sale.status is JitStatus.RESUMING
+        if not whole or sale.peer not in self.online or is_kept:
             return Fate.FAILED
         if sale.status is JitStatus.SOLD:
             if self._has(sale.peer, JitStatus.RESUMING):
