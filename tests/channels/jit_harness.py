@@ -19,6 +19,7 @@ from tests.channels.test_lsps1 import OTHER, PEER
 from tests.fakes.forwarding import FakeForwarding, Paid
 from tests.fakes.messages import FakeMessages
 from tests.fakes.seller import FakeSeller
+from tests.fakes.unpublished import FakeUnpublished
 from tests.waiting import until
 
 PURSE = f"02{'f9308a01' * 8}"
@@ -40,6 +41,7 @@ class JitHarness:
 
     def __post_init__(self) -> None:
         self.forwarding = FakeForwarding(self.purse)
+        self.unpublished = FakeUnpublished(self.forwarding)
         self.purse.fill([2_000_000] * 3)
         self.purse.online.add(PEER)
 
@@ -47,7 +49,10 @@ class JitHarness:
     def channels(self) -> ChannelServices:
         """The services, with the purse."""
         purse = Purse(
-            seller=self.purse, messages=self.messages, forwarding=self.forwarding
+            seller=self.purse,
+            messages=self.messages,
+            forwarding=self.forwarding,
+            unpublished=self.unpublished,
         )
         rules = replace(self.orders.rules, jit=self.rules)
         return replace(self.orders.channels, purse=purse, rules=rules)
@@ -134,6 +139,10 @@ class JitHarness:
     async def prove(self) -> None:
         """Every rule holds, and no node was paid what its payer got back."""
         assert self.forwarding.lost_msat == 0
+        assert self.unpublished.robbed_msat == 0
+        for point, channel in self.purse.channels.items():
+            claimed = [p for p in self.forwarding.paid_in(point) if p.fate == "claimed"]
+            assert channel.published or not claimed, "a node's channel is nowhere"
         broken = await verify(self.orders.database, purse=self.channels.purse)
         assert [str(each) for each in broken] == []
 

@@ -1,6 +1,8 @@
 """Just-in-time orders: what becomes of each payment, and of each restart."""
 
+import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -269,6 +271,24 @@ async def test_a_process_that_dies_before_it_answers_is_continued_by_the_next(
         order = await jit.becomes(scid, JitStatus.EARNED)
     assert (paid.fate, order.earned_msat) == (Fate.CLAIMED, FEE)
     assert len(jit.purse.channels) == 1
+
+
+async def test_what_was_claimed_while_lnd_was_away_is_booked_once_it_is_back(
+    jit: JitHarness,
+) -> None:
+    """Until then, the node's next payment waits: it was five seconds each time."""
+    jit.forwarding.answers = False
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await until(lambda: paid.fate is Fate.FORWARDED, within_s=20)
+        jit.purse.away = True
+        jit.forwarding.restart()
+        await asyncio.sleep(1)
+        jit.forwarding.resolve(HASH, claims=True)
+        jit.purse.away, began = False, time.monotonic()
+        await jit.becomes(scid, JitStatus.EARNED)
+        assert time.monotonic() - began < 3
 
 
 @pytest.mark.parametrize("step", ["alias", "answer"])

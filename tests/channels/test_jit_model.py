@@ -15,7 +15,7 @@ import pytest
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.rules.units import Sats
-from leyden.channels.direct.rules.jit import JitOrder, JitStatus
+from leyden.channels.direct.rules.jit import GIVEN_UP_AFTER, JitOrder, JitStatus
 from leyden.values import replace
 from tests.channels.jit_harness import FEE, SIZE, JitHarness
 from tests.channels.orders_harness import OrdersHarness
@@ -35,6 +35,11 @@ class Sale:
     peer: str
     status: JitStatus = JitStatus.SOLD
     kept: str = ""  # the hash of the payment that its wallet keeps
+    trusts: bool = False  # so that a refused payment ends it
+
+    @property
+    def refused(self) -> JitStatus:
+        return JitStatus.EXPIRED if self.trusts else JitStatus.UNPAID
 
 
 @dataclass
@@ -54,9 +59,10 @@ class Model:
         sale = self.sales[scid]
         if sale.status is JitStatus.EARNED:
             return self._decide()
-        if not whole or sale.peer not in self.online:
-            return Fate.FAILED
-        if sale.status is JitStatus.RESUMING:
+        if sale.status is JitStatus.EXPIRED:
+            return Fate.UNKNOWN
+        is_kept = sale.status is JitStatus.RESUMING
+        if not whole or sale.peer not in self.online or is_kept:
             return Fate.FAILED
         if sale.status is JitStatus.SOLD:
             if self._has(sale.peer, JitStatus.RESUMING):
@@ -66,7 +72,7 @@ class Model:
         fate = self._decide()
         sale.status = {
             Fate.CLAIMED: JitStatus.EARNED,
-            Fate.REFUSED: JitStatus.UNPAID,
+            Fate.REFUSED: sale.refused,
             Fate.FORWARDED: JitStatus.RESUMING,
         }[fate]
         sale.kept = payment_hash if fate is Fate.FORWARDED else ""
@@ -74,7 +80,7 @@ class Model:
 
     def resolve(self, scid: int, *, claims: bool) -> None:
         sale = self.sales[scid]
-        sale.status = JitStatus.EARNED if claims else JitStatus.UNPAID
+        sale.status = JitStatus.EARNED if claims else sale.refused
         sale.kept = ""
 
     def _decide(self) -> Fate:
@@ -125,12 +131,13 @@ class Walk:
         answer = await self.jit.buy(await self.jit.offer(peer), peer)
         assert ("result" in answer) is self.model.may_buy(peer), answer
         if "result" in answer:
-            (scid,) = {
-                each.scid
+            (order,) = [
+                each
                 for each in await self.orders()
                 if each.id == answer["result"]["jit_channel_scid"]
-            }
-            self.model.sales[scid] = Sale(peer)
+            ]
+            assert answer["result"]["client_trusts_lsp"] is order.trusts
+            self.model.sales[order.scid] = Sale(peer, trusts=order.trusts)
 
     async def pay(self) -> None:
         scid = self.dice.choice(sorted(self.model.sales))
@@ -165,6 +172,9 @@ class Walk:
         """Wait until it is known what became of a payment that was forwarded."""
         await self.jit.becomes(scid, JitStatus.RESUMING)
         self.jit.orders.now += timedelta(seconds=_SETTLES_S)
+        if self.model.sales[scid].trusts:
+            await self.jit.becomes(scid, JitStatus.UNPAID)
+            self.jit.orders.now += GIVEN_UP_AFTER
         await self.jit.becomes(scid, self.model.sales[scid].status)
 
     async def wallets_change(self) -> None:
@@ -233,6 +243,7 @@ async def test_each_payment_ends_as_the_model_says(
         most_per_hour=Sats(10**9),
         most_unpaid=Sats(10**9),
         messages_per_minute=10_000,
+        client_trusts_lsp=bool(seed % 2),
     )
     one = Walk(jit, seed)
     try:

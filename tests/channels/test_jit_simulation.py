@@ -24,12 +24,12 @@ from leyden.channels.direct.rules.jit import FUNDED, JitOrder, JitStatus
 from leyden.values import replace
 from tests.channels.jit_harness import SIZE, JitHarness
 from tests.channels.orders_harness import OrdersHarness
-from tests.fakes.forwarding import OTHERS, PAYERS, Fate, Paid
+from tests.fakes.forwarding import OTHERS, PAYERS, Fate, Paid, alias_of
 from tests.waiting import until
 
 _CHANCE = random.SystemRandom()
 _PEERS = [f"02{number:064x}" for number in range(6)]
-_ENDED = frozenset(JitStatus) - rules.HELD_STATES - {JitStatus.RESUMING}
+_UNDER_WAY = {*rules.HELD_STATES, JitStatus.RESUMING, JitStatus.RETRACTING}
 _STRANGER = 900_000 << 40 | 1
 
 
@@ -47,6 +47,7 @@ class Life:
             self.pay: 10,
             self.pay_a_part: 3,
             self.pay_somebody_else: 2,
+            self.pay_by_lnds_own_id: 3,
             self.wallets_come_and_go: 4,
             self.wallets_decide: 4,
             self.peers_answer: 3,
@@ -120,6 +121,12 @@ class Life:
     async def pay_somebody_else(self) -> None:
         self.jit.forwarding.pay(_STRANGER, self.new_hash(), 7_000)
 
+    async def pay_by_lnds_own_id(self) -> None:
+        """Past the order's own channel id, which takes no fee."""
+        if self.jit.purse.channels:
+            point = self.dice.choice(list(self.jit.purse.channels))
+            self.jit.forwarding.pay(alias_of(point), self.new_hash(), 9_000)
+
     def new_hash(self) -> str:
         self.payments += 1
         return f"{self.payments:064x}"
@@ -162,6 +169,9 @@ class Life:
     async def lose_answers(self) -> None:
         self.jit.purse.answers_lost = self.dice.randint(0, 2)
         self.jit.forwarding.drops_answers = self.dice.randint(0, 1)
+        unpublished, dice = self.jit.unpublished, self.dice
+        unpublished.dies_at = dice.choice(["", "", "funded", "stored", "given up"])
+        unpublished.refuses = dice.choice(["", "", "", "mempool min fee not met"])
 
     async def let_time_pass(self) -> None:
         self.jit.purse.height += self.dice.choice([0, 0, 1, 2])
@@ -182,6 +192,7 @@ class Life:
         purse.online = set(_PEERS)
         forwarding.active = forwarding.claims = forwarding.answers = True
         forwarding.drops_answers = 0
+        self.jit.unpublished.dies_at = self.jit.unpublished.refuses = ""
         await self.die()
         for _ in range(4):
             for payment_hash in {each.htlc.payment_hash for each in self.paid()}:
@@ -198,7 +209,11 @@ class Life:
             self.jit.orders.now += timedelta(seconds=5)
             return False
         self.jit.orders.now += timedelta(seconds=5)
-        return all(each.status in _ENDED for each in await self.orders())
+        return not any(
+            each.status in _UNDER_WAY
+            or (each.status is JitStatus.EARNED and each.is_unpublished)
+            for each in await self.orders()
+        )
 
     async def orders(self) -> list[JitOrder]:
         reader = self.jit.orders.database.reader.jit_orders
@@ -236,6 +251,7 @@ async def _live(database: Database, sealer: Sealer, seed: int, steps: int) -> No
         most_per_hour=Sats(10**9),
         most_unpaid=Sats(10**9),
         messages_per_minute=10_000,
+        client_trusts_lsp=bool(seed % 2),
     )
     life = Life(jit, seed)
     try:

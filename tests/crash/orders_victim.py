@@ -49,6 +49,7 @@ from tests.crash.shared import (
     SharedMarket,
     SharedSeller,
     SharedTreasury,
+    SharedUnpublished,
 )
 from tests.crash.victim import KEYRING, say
 from tests.fakes.messages import FakeMessages
@@ -72,6 +73,8 @@ _RULES = ChannelSettings(
     quotas=PLENTY,
     jit=JitSettings(),
 )
+# The stories in which a wallet trusts us.
+_TRUSTING = {"new wallet paid"}
 
 
 def order_id(number: int) -> str:
@@ -86,7 +89,12 @@ def purse_of(folder: Path) -> Purse:
     seller = SharedSeller(folder / "purse")
     seller.pubkey = PURSE
     forwarding = SharedForwarding(folder / "forwards", seller)
-    return Purse(seller=seller, messages=FakeMessages(), forwarding=forwarding)
+    return Purse(
+        seller=seller,
+        messages=FakeMessages(),
+        forwarding=forwarding,
+        unpublished=SharedUnpublished(folder / "unpublished", forwarding),
+    )
 
 
 async def shop_of(url: str, folder: Path) -> ChannelServices:
@@ -284,7 +292,7 @@ async def wallet_paid(channels: ChannelServices) -> None:
     if not is_paid:
         purse.forwarding.pay(order.scid, HASH, 60_000_000, 40_000_000)
     async with asyncio.timeout(_WITHIN_S):
-        while order.status is not JitStatus.EARNED:
+        while order.status is not JitStatus.EARNED or order.is_unpublished:
             await asyncio.sleep(0.01)
             (order,) = await wallet_orders(channels)
     say("earned", str(order.earned_msat))
@@ -343,12 +351,16 @@ STORIES = {
     "filled order": filled_order,
     "direct order": direct_order,
     "wallet paid": wallet_paid,
+    "new wallet paid": wallet_paid,
     "many orders": many_orders,
 }
 
 
 async def tell(story: str, url: str, folder: Path) -> None:
     channels = await shop_of(url, folder)
+    if story in _TRUSTING:
+        rules = replace(_RULES, jit=JitSettings(client_trusts_lsp=True))
+        channels = replace(channels, rules=rules)
     await furnish(channels)
     async with at_work(channels):
         say("at work")

@@ -8,7 +8,7 @@ import contextlib
 import fcntl
 import pickle
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from leyden.channels.tickets.simulated import SimulatedMarket
 from tests.fakes.forwarding import PAYERS, FakeForwarding, Paid
 from tests.fakes.payments import FakePayments
 from tests.fakes.seller import FakeSeller
+from tests.fakes.unpublished import FakeUnpublished
 
 _LOOK_S = 0.02
 
@@ -192,8 +193,40 @@ class SharedForwarding(_Shared, FakeForwarding):
         with self.held():
             return await super().forwards(since)
 
+    def purse_held(self) -> AbstractContextManager[None]:
+        """Read the purse for the block, and keep it."""
+        return self._purse.held()
+
     def pay(
         self, scid: int, payment_hash: str, *amounts: int, by: str = PAYERS
     ) -> list[Paid]:
         with self.held():
             return super().pay(scid, payment_hash, *amounts, by=by)
+
+
+class SharedUnpublished(_Shared, FakeUnpublished):
+    """The purse's channels that are published when we say so."""
+
+    _fields = ("published", "robbed_msat", "_made")
+
+    def __init__(self, path: Path, forwards: SharedForwarding) -> None:
+        super().__init__(forwards)
+        self._forwards, self._kept = forwards, path
+
+    def fund(self, wanted: WantedOpening) -> str | OpeningRefused:
+        with self._forwards.purse_held(), self.held():
+            return super().fund(wanted)
+
+    def sign(self, transaction: str) -> Opening:
+        with self._forwards.purse_held(), self.held():
+            return super().sign(transaction)
+
+    async def publish(
+        self, order_id: str, transaction: str, coins: Sequence[Coin]
+    ) -> str:
+        with self._forwards.purse_held(), self.held():
+            return await super().publish(order_id, transaction, coins)
+
+    async def give_up(self, order_id: str, point: str, coins: Sequence[Coin]) -> None:
+        with self._forwards.purse_held(), self._forwards.held(), self.held():
+            await super().give_up(order_id, point, coins)

@@ -14,18 +14,18 @@ from tests.crash.shared import SharedForwarding, SharedSeller
 from tests.crash.test_kill_while_an_order_is_paid import paid_update
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(900)]
-STORY = "wallet paid"
 
 
+@pytest.mark.parametrize("story", ["wallet paid", "new wallet paid"])
 @some_or_all
 async def test_whatever_is_killed_the_wallet_is_paid_once(
-    fresh: Iterator[str], tmp_path: Path, every: int
+    fresh: Iterator[str], tmp_path: Path, every: int, story: str
 ) -> None:
     for number, url in zip(crash_points(every), fresh, strict=False):
         folder = tmp_path / str(number)
         folder.mkdir()
-        said = paid_update(STORY, url, folder, kill_at_fsync=number)
-        after = paid_update(STORY, url, folder)
+        said = paid_update(story, url, folder, kill_at_fsync=number)
+        after = paid_update(story, url, folder)
         assert not after.killed
         assert after.of("earned") == [str(FEE)]
         for word in ("sold", "earned"):  # what was said before is said again
@@ -47,5 +47,6 @@ async def check_books(url: str, folder: Path) -> None:
     assert isinstance(purse.seller, SharedSeller)
     assert purse.forwarding.lost_msat == 0
     assert purse.forwarding.received_msat(HASH) == SIZE - FEE
-    assert len(purse.seller.channels) == 1
+    (channel,) = purse.seller.channels.values()
+    assert channel.published
     await channels.database.close()

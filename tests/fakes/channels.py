@@ -19,6 +19,7 @@ class OpenedChannel(Struct, kw_only=True):
     point: str
     signed: bool  # else the peer has not answered yet
     published: bool = False
+    deferred: bool = False  # it is published when we say so
     since: int = 0  # the height at which it was published, or got out of a block
     block: int = 0  # that has it; 0 is none
     child: WalletTransaction | None = None  # that pays for it
@@ -45,7 +46,10 @@ class OpenedChannel(Struct, kw_only=True):
         if self.published:
             state = OpeningState.PUBLISHED
         return Opening(
-            state=state, channel_point=self.point, fee=Sats(self.fee), height=height
+            state=state,
+            channel_point=self.point,
+            fee=Sats(self.fee) if self.published or not self.deferred else None,
+            height=height,
         )
 
     def mine(self, height: int, *, least: int) -> None:

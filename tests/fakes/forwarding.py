@@ -30,6 +30,11 @@ PAYERS = str(1_000 << 40 | 1 << 16)
 OTHERS = str(1_001 << 40 | 1 << 16)
 
 
+def alias_of(point: str) -> int:
+    """Return what lnd itself calls a channel that is not confirmed."""
+    return (16_000_000 << 40) + int(point[:8], 16)
+
+
 class Fate(StrEnum):
     """What became of an HTLC."""
 
@@ -133,7 +138,7 @@ class FakeForwarding:
             self._forward(paid, answer)
 
     def _forward(self, paid: Paid, answer: HtlcAnswer) -> None:
-        if paid.htlc.scid not in self.aliases or not self.active:
+        if not self.point_of(paid.htlc.scid) or not self.active:
             ours = answer.out_msat is not None
             paid.fate = Fate.UNKNOWN if ours or self._is_jit(paid) else Fate.PASSED
             return
@@ -146,7 +151,24 @@ class FakeForwarding:
 
     @staticmethod
     def _is_jit(paid: Paid) -> bool:
-        return paid.htlc.scid >> 40 >= 16_000_000
+        return paid.htlc.scid >> 40 >= 16_100_000  # of LSPS2, or of wrapped invoices
+
+    def point_of(self, scid: int) -> str:
+        """Return the open channel that has this id; "" if there is none."""
+        found = self.aliases.get(scid, "")
+        found = found or next(
+            (each for each in self.seller.channels if alias_of(each) == scid), ""
+        )
+        is_open = found in self.seller.channels and found not in self.closed
+        return found if is_open else ""
+
+    def paid_in(self, point: str) -> list[Paid]:
+        """Return what was forwarded over a channel."""
+        return [
+            each
+            for each in self.paid.values()
+            if each.out_msat and self.point_of(each.htlc.scid) == point
+        ]
 
     async def channels(self) -> list[JitChannel]:
         """List the payers' channel, and those that the seller opened."""
@@ -172,6 +194,11 @@ class FakeForwarding:
                     )
                     // 1_000
                 ),
+                arriving=frozenset(
+                    each.htlc.payment_hash
+                    for each in paid
+                    if each.fate in {Fate.HELD, Fate.FORWARDED}
+                ),
                 settled=all(
                     each.fate not in {Fate.HELD, Fate.FORWARDED} for each in paid
                 ),
@@ -183,8 +210,9 @@ class FakeForwarding:
         return [
             JitChannel(
                 order_id=channel.wanted.order_id,
+                peer=channel.wanted.pubkey,
                 point=point,
-                scid=number,
+                scid=alias_of(point),
                 active=self.active,
                 zero_conf=self.zero_conf,
                 aliases=frozenset(
@@ -194,7 +222,7 @@ class FakeForwarding:
                     each.htlc.payment_hash
                     for each in self.paid.values()
                     if each.fate is Fate.FORWARDED
-                    and self.aliases.get(each.htlc.scid) == point
+                    and self.point_of(each.htlc.scid) == point
                 ),
                 remote=Sats(
                     (
@@ -202,7 +230,7 @@ class FakeForwarding:
                             each.out_msat
                             for each in self.paid.values()
                             if (each.lost or each.fate is Fate.CLAIMED)
-                            and self.aliases.get(each.htlc.scid) == point
+                            and self.point_of(each.htlc.scid) == point
                         )
                         + self.paid_msat[point]
                     )
@@ -210,11 +238,11 @@ class FakeForwarding:
                 ),
                 settled=not any(
                     each.fate is Fate.FORWARDED
-                    and self.aliases.get(each.htlc.scid) == point
+                    and self.point_of(each.htlc.scid) == point
                     for each in self.paid.values()
                 ),
             )
-            for number, (point, channel) in enumerate(self.seller.channels.items())
+            for point, channel in self.seller.channels.items()
             if channel.signed and point not in self.closed
         ]
 

@@ -63,7 +63,7 @@ class FakeSeller:
 
     async def wallet(self) -> SellerWallet:
         """Return the seller's keys, coins and chain."""
-        self._check_reachable()
+        self.check_reachable()
         locked = self._locked()
         return SellerWallet(
             pubkey=self.pubkey,
@@ -75,11 +75,12 @@ class FakeSeller:
             locked=Sats(sum(self.coins[at].sats for at in locked)),
             fee_sat_per_vb=self.fee_sat_per_vb,
             features=self.own_features,
+            peers=frozenset(self.online),
         )
 
     async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
         """Return whether the peer is connected; dial it if it is not."""
-        self._check_reachable()
+        self.check_reachable()
         for address in addresses:
             if pubkey in self.online:
                 break
@@ -90,12 +91,12 @@ class FakeSeller:
 
     async def features(self, pubkey: str) -> frozenset[int] | None:
         """Return the feature bits of a connected peer."""
-        self._check_reachable()
+        self.check_reachable()
         return self.peer_features if pubkey in self.online else None
 
     async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
         """Look for the channel by its memo, then for an opening by its coins."""
-        self._check_reachable()
+        self.check_reachable()
         for channel in self.channels.values():
             if channel.wanted.order_id == order_id and channel.signed:
                 return channel.opening(self.height)
@@ -105,15 +106,10 @@ class FakeSeller:
 
     async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
         """Open a channel, unless its peer or its coins are in the way."""
-        self._check_reachable()
+        self.check_reachable()
         if wanted.pubkey not in self.online:
             return OpeningRefused("the peer is not online", offline=True)
-        free = set(self.coins) - self._locked()
-        if not {coin.outpoint for coin in wanted.coins} <= free:
-            return OpeningRefused("a coin is spent or locked")
-        if sum(coin.sats for coin in wanted.coins) < wanted.capacity:
-            return OpeningRefused("not enough witness outputs")
-        if why := self.refuses or (self._zero_conf() if wanted.zero_conf else ""):
+        if why := self.why_not(wanted):
             return OpeningRefused(why)
         txid = hashlib.sha256(f"{wanted.order_id} {len(self.channels)}".encode())
         channel = OpenedChannel(
@@ -125,18 +121,18 @@ class FakeSeller:
         if self.freezes:
             raise SellerAway(why="the seller does not respond", retry_after_s=5)
         if self.publishes:
-            self._publish(channel)
-        self._maybe_lose_answer()
+            self.publish_one(channel)
+        self.maybe_lose_answer()
         return channel.opening(self.height)
 
     async def closed(self) -> list[ClosedChannel]:
         """List channels that are closed."""
-        self._check_reachable()
+        self.check_reachable()
         return list(self.ended)
 
     async def channel_ids(self, pubkey: str) -> dict[str, str]:
         """Return the short channel ids of a node's open, confirmed channels."""
-        self._check_reachable()
+        self.check_reachable()
         ended = {each.point for each in self.ended}
         return {
             point: f"{channel.since + 1}x{number}x0"
@@ -152,7 +148,7 @@ class FakeSeller:
     ) -> list[WalletTransaction]:
         """List what spends these coins, and what spends the change of that."""
         del since
-        self._check_reachable()
+        self.check_reachable()
         found: list[WalletTransaction] = []
         for channel in self.channels.values():
             if set(coins).isdisjoint(each.outpoint for each in channel.wanted.coins):
@@ -167,7 +163,7 @@ class FakeSeller:
 
     async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
         """Spend the change of a funding with that fee."""
-        self._check_reachable()
+        self.check_reachable()
         if not self.bumpable:
             return BumpRefused("permission denied", forbidden=True)
         self.bumps.append((outpoint, fee))
@@ -182,26 +178,37 @@ class FakeSeller:
                     vbytes=CHILD_VBYTES,
                     spends=(outpoint,),
                 )
-        self._maybe_lose_answer()
+        self.maybe_lose_answer()
         return None
 
     async def denied(self) -> list[str]:
         """List the permissions that our macaroon lacks."""
-        self._check_reachable()
+        self.check_reachable()
         return [] if self.bumpable else [BUMP]
 
     async def inbound(self) -> Sats:
         """Return what payers can send through the seller's announced channels."""
-        self._check_reachable()
+        self.check_reachable()
         return self.reachable_by
 
     async def address(self) -> str:
         """Return an address of the wallet."""
-        self._check_reachable()
+        self.check_reachable()
         return f"bcrt1p{'q' * 58}"
 
     async def close(self) -> None:
         """Do nothing: it has no connections."""
+
+    def why_not(self, wanted: WantedOpening) -> str:
+        """Return why a channel isn't opened; "" if it is."""
+        free = set(self.coins) - self._locked()
+        if not {coin.outpoint for coin in wanted.coins} <= free:
+            return "a coin is spent or locked"
+        if sum(coin.sats for coin in wanted.coins) < wanted.capacity:
+            return "not enough witness outputs"
+        if wanted.pubkey not in self.online:
+            return "the peer is not online"
+        return self.refuses or (self._zero_conf() if wanted.zero_conf else "")
 
     def _zero_conf(self) -> str:
         """Return why a peer takes no channel without confirmations; "" if it does."""
@@ -209,11 +216,13 @@ class FakeSeller:
             return "requested channel type not supported"
         return "" if self.accepts_zero_conf else "channel rejected"
 
-    def _check_reachable(self) -> None:
+    def check_reachable(self) -> None:
+        """Raise SellerAway if it does not respond."""
         if self.away:
             raise SellerAway(retry_after_s=5)
 
-    def _maybe_lose_answer(self) -> None:
+    def maybe_lose_answer(self) -> None:
+        """Raise SellerAway although all is done, if answers are to be lost."""
         if self.answers_lost:
             self.answers_lost -= 1
             raise SellerAway(retry_after_s=5)
@@ -228,7 +237,8 @@ class FakeSeller:
             for coin in channel.wanted.coins
         }
 
-    def _publish(self, channel: OpenedChannel) -> None:
+    def publish_one(self, channel: OpenedChannel) -> None:
+        """Spend the channel's coins."""
         channel.published = True
         channel.since = self.height
         for coin in channel.wanted.coins:
@@ -253,14 +263,14 @@ class FakeSeller:
                 del self.channels[point]
             elif not channel.signed:
                 channel.signed = True
-                if self.publishes:
-                    self._publish(channel)
+                if self.publishes and not channel.deferred:
+                    self.publish_one(channel)
 
     def publish(self) -> None:
         """Publish what was signed and is nowhere yet, as lnd does at its start."""
         for channel in self.channels.values():
-            if channel.signed and not channel.published:
-                self._publish(channel)
+            if channel.signed and not (channel.published or channel.deferred):
+                self.publish_one(channel)
 
     def reorganise(self, point: str) -> None:
         """Undo the block that has a funding, and find another without it."""

@@ -24,6 +24,7 @@ from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
 from leyden.channels.direct.base import Purse
 from leyden.channels.direct.lnd_forwarding import LndForwarding
+from leyden.channels.direct.lnd_unpublished import LndUnpublished
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules import jit
 from leyden.channels.direct.rules.jit import JitOrder, JitStatus
@@ -53,12 +54,20 @@ SIZE = 100_000_000
 async def coast(
     memory_path: Path, request: pytest.FixtureRequest
 ) -> AsyncIterator[Coast]:
-    """The payer has a channel to the purse, an lnd of the version in the parameter."""
     lnd = getattr(request, "param", "lnd")
+    async with coast_with_purse(memory_path, lnd=lnd) as coast:
+        yield coast
+
+
+@asynccontextmanager
+async def coast_with_purse(
+    memory_path: Path, *, lnd: str = "lnd"
+) -> AsyncIterator[Coast]:
+    """Start it all, with lnds of a version; the payer has a channel to the purse."""
     async with coast_with(memory_path, purse.OPTIONS, lnd=lnd) as coast:
         await purse.bake(coast.seller, coast.home)
-        async with wallet.opened(coast.seller) as lnd:
-            key = await lnd.key()
+        async with wallet.opened(coast.seller) as seller:
+            key = await seller.key()
         async with wallet.opened(coast.treasury) as payer:
             await payer.open_channel(key, at=coast.seller.peer, sats=5_000_000)
             await coast.mine(6)
@@ -81,6 +90,7 @@ async def selling(
     clock: Clock = utc_now,
     stop: Stop | None = None,
     over: Callable[[LndAccess], LndForwarding] | None = None,
+    unpublished: Callable[[LndAccess], LndUnpublished] = LndUnpublished,
     rules: JitSettings | None = None,
 ) -> AsyncIterator[ChannelServices]:
     """Sell just-in-time channels, as the platform does."""
@@ -96,6 +106,7 @@ async def selling(
             seller=StoppingSeller(own, stop),
             messages=LndMessages(own),
             forwarding=over(own) if over else StoppingForwarding(own, stop),
+            unpublished=unpublished(own),
         ),
         clock=clock,
         rules=ChannelSettings(jit=rules or JitSettings()),
@@ -109,11 +120,14 @@ async def selling(
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        assert channels.purse is not None
+        own_lnd = channels.purse
+        assert own_lnd is not None
+        assert own_lnd.unpublished is not None
         for each in (
-            channels.purse.seller,
-            channels.purse.messages,
-            channels.purse.forwarding,
+            own_lnd.seller,
+            own_lnd.messages,
+            own_lnd.forwarding,
+            own_lnd.unpublished,
         ):
             await each.close()
 

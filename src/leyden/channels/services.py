@@ -65,6 +65,7 @@ class JitSettings(Struct, frozen=True, kw_only=True):
     most_unpaid: Sats = Sats(5_000_000)  # whose payment nobody took, in a week
     messages_per_minute: int = 60  # of a peer, or an address
     wraps_invoices: bool = False
+    client_trusts_lsp: bool = False  # nodes that never paid for a channel do
 
 
 class BuyingSettings(Struct, frozen=True, kw_only=True):

@@ -60,6 +60,12 @@ OPENING = Opening(
 PAYMENT = Payment(payment_hash="ef" * 32, amount_msat=1, since=NOW, height=7)
 
 Change = Callable[[Steps, JitOrder], Awaitable[None]]
+
+
+async def _ignoring(result: Awaitable[object]) -> None:
+    await result
+
+
 CHANGES: dict[JitStatus, dict[str, Change]] = {
     JitStatus.SOLD: {
         "hold": lambda steps, order: steps.hold(order, PAYMENT),
@@ -72,6 +78,7 @@ CHANGES: dict[JitStatus, dict[str, Change]] = {
     JitStatus.OPENING: {
         "refuse": lambda steps, order: steps.turn_back(order, JitEvent.REFUSED),
         "drop": lambda steps, order: steps.drop_payment(order),
+        "store": lambda steps, order: _ignoring(steps.store(order, "00")),
         "sign": lambda steps, order: steps.sign(order, OPENING),
     },
     JitStatus.OPENED: {
@@ -82,6 +89,10 @@ CHANGES: dict[JitStatus, dict[str, Change]] = {
     },
     JitStatus.UNPAID: {
         "cost": lambda steps, order: steps.book_funding(order, Sats(1_540)),
+        "give up": lambda steps, order: steps.turn_back(order, JitEvent.GIVEN_UP),
+    },
+    JitStatus.RETRACTING: {
+        "retract": lambda steps, order: steps.retract(order),
     },
 }
 
@@ -156,8 +167,8 @@ async def test_unpaid_orders_of_a_node_are_its_own(db: Database) -> None:
 async def test_channels_under_way_to_a_node_are_its_own(db: Database) -> None:
     orders = await stored(db, *in_all(), *in_all(OTHER)[:3])
     one = ORDER.purse
-    # opening, opened, resuming
-    assert await orders.under_way_to(PEER, purse=one) == 3
+    # opening, opened, resuming, retracting
+    assert await orders.under_way_to(PEER, purse=one) == 4
     assert await orders.under_way_to(OTHER, purse=one) == 1
     assert await orders.under_way_to(PEER, purse=OTHER) == 0
 
@@ -182,7 +193,7 @@ async def test_what_nobody_took_is_unpaid_or_kept_for_a_while(db: Database) -> N
 async def test_channels_of_an_hour_are_those_that_may_be_there(db: Database) -> None:
     orders = await stored(db, *in_all())
     since = NOW - timedelta(seconds=1)
-    assert await orders.opened_since(since) == 5 * ORDER.capacity
+    assert await orders.opened_since(since) == 6 * ORDER.capacity
     assert await orders.opened_since(NOW) == 0
 
 
@@ -210,6 +221,23 @@ async def test_coins_are_reserved_as_long_as_there_may_be_a_channel(
         JitStatus.HOLDING,
         JitStatus.EXPIRED,
     }
+
+
+async def test_nodes_that_paid_are_those_with_an_earned_order(db: Database) -> None:
+    orders = await stored(db, *in_all(), *in_all(OTHER)[:3])
+    assert await orders.earned_from(PEER) == 1
+    assert await orders.earned_from(OTHER) == 0
+
+
+async def test_parts_of_a_given_up_channel_are_deleted(db: Database) -> None:
+    order = replace(ORDER, trusts=True, transaction="00ff", status=JitStatus.RETRACTING)
+    async with db.transaction() as tx:
+        await tx.jit_orders.add(order)
+        await tx.jit_orders.add_parts(order.id, [PART])
+    assert await db.reader.jit_orders.find(order.id) == order
+    async with db.transaction() as tx:
+        await tx.jit_orders.drop_parts(order.id)
+    assert await db.reader.jit_orders.parts(order.id) == []
 
 
 async def test_only_sold_orders_lapse_and_only_lapsed_ones_are_deleted(
@@ -242,6 +270,7 @@ async def test_unresolved_are_those_whose_end_or_cost_is_not_known(
         JitStatus.OPENING,
         JitStatus.OPENED,
         JitStatus.RESUMING,
+        JitStatus.RETRACTING,
     }
     assert await found(NOW) == under_way
     assert await found(earlier) == under_way | {JitStatus.UNPAID}

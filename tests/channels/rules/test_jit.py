@@ -13,12 +13,14 @@ from leyden.channels.direct.rules.jit import (
     JIT_MOVES,
     CircuitKey,
     Forward,
+    JitChannel,
     JitEvent,
     JitOffer,
     JitOrder,
     JitPart,
     JitStatus,
     Payment,
+    Publication,
     Step,
 )
 from leyden.channels.direct.rules.lsps1 import Fault
@@ -264,3 +266,55 @@ def test_a_fee_as_large_as_the_payment_is_refused() -> None:
     with pytest.raises(Fault) as refused:
         jit.price(OFFER | {"min_fee_msat": "3000000"}, 3_000_000)
     assert refused.value.code == jit.SMALL
+
+
+UNPUBLISHED = replace(ORDER, status=JitStatus.UNPAID, trusts=True, channel_point="c:0")
+OPEN = JitChannel(
+    order_id=ORDER.id, point="c:0", scid=1, active=True, zero_conf=True, settled=True
+)
+
+
+def published(
+    order: JitOrder = UNPUBLISHED, channel: JitChannel | None = OPEN, **more: Any
+) -> Publication:
+    given: dict[str, Any] = {
+        "is_closing": False,
+        "is_held": False,
+        "waited": timedelta(minutes=10),
+    }
+    return jit.publication(order, channel, **given | more)
+
+
+def test_what_a_node_claimed_is_published_by_its_balance_or_by_the_history() -> None:
+    paid = replace(OPEN, remote=Sats(1))
+    earned = replace(UNPUBLISHED, status=JitStatus.EARNED)
+    for status in (JitStatus.RESUMING, JitStatus.UNPAID, JitStatus.EARNED):
+        order = replace(UNPUBLISHED, status=status)
+        assert published(order, paid) is Publication.PUBLISH
+    for channel in (OPEN, None):
+        assert published(earned, channel, is_held=True) is Publication.PUBLISH
+
+
+def test_what_lnd_closes_is_published_and_what_it_forgot_is_given_up() -> None:
+    resuming = replace(UNPUBLISHED, status=JitStatus.RESUMING)
+    assert published(resuming, None, is_closing=True) is Publication.PUBLISH
+    assert published(UNPUBLISHED, None, is_closing=True) is Publication.PUBLISH
+    assert published(resuming, None) is Publication.WAIT
+    assert published(UNPUBLISHED, None) is Publication.GIVE_UP
+
+
+def test_nothing_is_given_up_in_which_a_payment_may_be() -> None:
+    early = timedelta(minutes=9)
+    assert published() is Publication.GIVE_UP
+    assert published(is_held=True) is Publication.WAIT
+    assert published(waited=early) is Publication.WAIT
+    assert published(channel=replace(OPEN, settled=False)) is Publication.WAIT
+    resuming = replace(UNPUBLISHED, status=JitStatus.RESUMING)
+    assert published(resuming) is Publication.WAIT
+
+
+def test_only_ids_of_lnds_own_may_be_lnds() -> None:
+    first = 16_000_000 << 40
+    assert jit.may_be_lnds(first)
+    assert not jit.may_be_lnds(first - 1)
+    assert not jit.may_be_lnds(jit.scid_of(ORDER.id))

@@ -36,6 +36,7 @@ class AlarmKind(StrEnum):
     PURCHASE_LOST = "purchase.lost"
     PURSE_DIFFERS = "purse.differs"
     PURSE_LOST = "purse.lost"
+    PURSE_UNPUBLISHED = "purse.unpublished"
     QUEUE_LAGGING = "queue.lagging"
     SELLER_AWAY = "seller.away"
     SELLER_LOW = "seller.low"

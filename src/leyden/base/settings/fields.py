@@ -408,6 +408,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Size of just-in-time channels opened for nothing in a week to stop at, in sat."""
     jit_wrapped_invoices: bool = False
     """Also sell just-in-time channels with wrapped invoices, over HTTP."""
+    jit_client_trusts_lsp: bool = False
+    """Publish a new node's just-in-time channel only once it claimed its payment."""
     rate_bps: Count = 50
     """Premium of a usual lease, in hundredths of a percent."""
     service_fee_base: Count = 1000

@@ -47,6 +47,8 @@ def _states(order: JitOrder, parts: Sequence[JitPart]) -> Iterator[str]:
         yield f"it is {status}, but its coins are {len(order.coins)}"
     if bool(order.channel_point) is not (status in FUNDED - {JitStatus.OPENING}):
         yield f"it is {status}, but its channel is {order.channel_point or 'none'}"
+    if order.is_unpublished and order.channel_point and not order.transaction:
+        yield "its channel is not published, and its transaction is not stored"
     if status in _FORWARDED and not parts:
         yield f"it is {status}, but no part of a payment was forwarded"
     if parts and status not in FUNDED - {JitStatus.OPENING, JitStatus.OPENED}:

@@ -5,7 +5,13 @@ SellerAway. Every method may be called any number of times; of openings for one 
 at most one ever confirms, because all of them spend the same coins.
 """
 
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Collection,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -158,6 +164,45 @@ class Forwarding(Protocol):
 
     async def forwards(self, since: datetime) -> list[Forward]:
         """List the claimed HTLCs that were forwarded since then."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class Unpublished(Protocol):
+    """Channels whose funding transaction is published when we say so."""
+
+    async def open(
+        self, wanted: WantedOpening, store: Callable[[str], Awaitable[None]]
+    ) -> Opening | OpeningRefused:
+        """Open a channel to a connected peer; return once both have signed it.
+
+        Its coins are locked, and its transaction is signed and stored, before the peer
+        is asked to sign. The channel may be opened even if this raises SellerAway.
+        """
+        ...
+
+    async def publish(
+        self, order_id: str, transaction: str, coins: Sequence[Coin]
+    ) -> str:
+        """Publish it; return why that is impossible now, else "". It can be repeated.
+
+        Once it returns "", lnd has it, and publishes it itself until it is confirmed.
+        Its coins are spent then, and no longer locked.
+        """
+        ...
+
+    async def give_up(self, order_id: str, point: str, coins: Sequence[Coin]) -> None:
+        """Forget the order's opening, or its channel, and unlock its coins.
+
+        Nothing may be in that channel. It can be repeated.
+        """
+        ...
+
+    async def denied(self) -> list[str]:
+        """List the permissions that our macaroon lacks."""
         ...
 
     async def close(self) -> None:
@@ -334,3 +379,4 @@ class Purse(Struct, frozen=True, kw_only=True):
     messages: Messages
     forwarding: Forwarding
     wrapping: Wrapping | None = None  # None: no invoices are wrapped
+    unpublished: Unpublished | None = None  # None: no node is asked to trust us

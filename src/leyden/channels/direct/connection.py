@@ -88,6 +88,17 @@ BUYING_PERMISSIONS = (
     BLOCKS,
 )
 
+# Channels that are published once they are paid need these as well. Together they
+# spend the wallet's coins.
+UNPUBLISHED_PERMISSIONS = (
+    "uri:/walletrpc.WalletKit/FundPsbt",
+    "uri:/walletrpc.WalletKit/FinalizePsbt",
+    "uri:/walletrpc.WalletKit/PublishTransaction",
+    "uri:/walletrpc.WalletKit/ReleaseOutput",
+    "uri:/lnrpc.Lightning/FundingStateStep",
+    "uri:/lnrpc.Lightning/AbandonChannel",
+)
+
 _RETRY_AFTER_S = 5
 # Refusals that are not about the channel: lnd is starting, or has lost its chain.
 _NOT_YET: Final = (

@@ -59,6 +59,41 @@ def features_of(
     return None
 
 
+def opening_of(wanted: WantedOpening) -> dict[str, Any]:
+    """Return what lnd is asked for, without its coins and their fee."""
+    body: dict[str, Any] = {
+        "node_pubkey": base64.b64encode(bytes.fromhex(wanted.pubkey)).decode(),
+        "local_funding_amount": str(wanted.capacity),
+        "private": not wanted.announce,
+        "commitment_type": "ANCHORS",
+        "memo": wanted.order_id,
+    }
+    if wanted.zero_conf:
+        body |= {"zero_conf": True, "scid_alias": True}
+    if wanted.max_local_csv:
+        body["max_local_csv"] = wanted.max_local_csv
+    return body
+
+
+def outpoints_of(coins: Iterable[Coin]) -> list[dict[str, Any]]:
+    """Return coins as lnd wants them."""
+    return [
+        {"txid_str": coin.outpoint.txid, "output_index": coin.outpoint.vout}
+        for coin in coins
+    ]
+
+
+def point_of(pending: Mapping[str, Any]) -> str:
+    """Return the channel point of an opening that both have signed."""
+    txid = base64.b64decode(pending["txid"])[::-1].hex()
+    return f"{txid}:{int(pending.get('output_index', 0))}"
+
+
+def outpoint_of(outpoint: Mapping[str, Any]) -> Outpoint:
+    """Return one of lnd's outpoints."""
+    return Outpoint(str(outpoint["txid_str"]), int(outpoint.get("output_index", 0)))
+
+
 class LndSeller:
     """An lnd with a wallet of its own; never the treasury."""
 
@@ -68,11 +103,12 @@ class LndSeller:
 
     async def wallet(self) -> SellerWallet:
         """Return the seller's keys, coins and chain."""
-        info, unspent, balance, fee = await asyncio.gather(
+        info, unspent, balance, fee, connected = await asyncio.gather(
             self._lnd.call_or_away("GET", "/v1/getinfo"),
             self._lnd.call_or_away("GET", _UNSPENT),
             self._lnd.call_or_away("GET", "/v1/balance/blockchain"),
             self._lnd.call_or_away("GET", f"/v2/wallet/estimatefee/{_SOON_BLOCKS}"),
+            self._lnd.call_or_away("GET", "/v1/peers"),
         )
         uris = [str(each) for each in info.get("uris", ())]
         least, rate = int(fee.get("min_relay_fee_sat_per_kw", 0)), fee["sat_per_kw"]
@@ -86,6 +122,11 @@ class LndSeller:
             locked=Sats(int(balance.get("locked_balance", 0))),
             fee_sat_per_vb=-(-max(int(rate), least) * _WEIGHT_PER_VBYTE // _KILO),
             features=frozenset(int(bit) for bit in info.get("features", ())),
+            peers=frozenset(
+                str(each["pub_key"])
+                for each in connected["peers"]
+                if each.get("features")
+            ),
         )
 
     async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
@@ -132,7 +173,7 @@ class LndSeller:
                     return await self._signed_opening(
                         point, confirmed=kind == _CLOSED_IN_BLOCK
                     )
-        locked = {_outpoint(each["outpoint"]) for each in leases["locked_utxos"]}
+        locked = {outpoint_of(each["outpoint"]) for each in leases["locked_utxos"]}
         if any(coin.outpoint in locked for coin in coins):
             return Opening(state=OpeningState.UNDECIDED)
         if point := await self._closed_point({coin.outpoint for coin in coins}):
@@ -141,31 +182,17 @@ class LndSeller:
 
     async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
         """Ask lnd for the channel, and wait until both have signed it."""
-        body = {
-            "node_pubkey": base64.b64encode(bytes.fromhex(wanted.pubkey)).decode(),
-            "local_funding_amount": str(wanted.capacity),
-            "private": not wanted.announce,
+        body = opening_of(wanted) | {
             "sat_per_vbyte": str(wanted.fee_sat_per_vb),
             "min_confs": 1,
-            "commitment_type": "ANCHORS",
-            "memo": wanted.order_id,
-            "outpoints": [
-                {"txid_str": coin.outpoint.txid, "output_index": coin.outpoint.vout}
-                for coin in wanted.coins
-            ],
+            "outpoints": outpoints_of(wanted.coins),
         }
-        if wanted.zero_conf:
-            body |= {"zero_conf": True, "scid_alias": True}
-        if wanted.max_local_csv:
-            body["max_local_csv"] = wanted.max_local_csv
         stream = self._lnd.stream("POST", "/v1/channels/stream", body)
         try:
             async with aclosing(stream) as updates:
                 async for update in updates:
                     if (pending := update.get("chan_pending")) is not None:
-                        txid = base64.b64decode(pending["txid"])[::-1].hex()
-                        index = int(pending.get("output_index", 0))
-                        return await self._signed_opening(f"{txid}:{index}")
+                        return await self._signed_opening(point_of(pending))
         except NodeRefused as error:
             check_ready(error)
             return OpeningRefused(
@@ -249,7 +276,8 @@ class LndSeller:
         lnd forgets the memo of a channel once its closing is confirmed.
         """
         unspent = await self._lnd.call_or_away("GET", _UNSPENT)
-        if {_outpoint(each["outpoint"]) for each in unspent["utxos"]}.issuperset(coins):
+        found = {outpoint_of(each["outpoint"]) for each in unspent["utxos"]}
+        if found.issuperset(coins):
             return ""
         info = await self._lnd.call_or_away("GET", "/v1/getinfo")
         since = max(0, int(info["block_height"]) - _WINDOW)
@@ -306,9 +334,5 @@ def _is_confirmed(channel: dict[str, Any]) -> bool:
 
 def _coin(utxo: dict[str, Any]) -> Coin:
     return Coin(
-        sats=Sats(int(utxo["amount_sat"])), outpoint=_outpoint(utxo["outpoint"])
+        sats=Sats(int(utxo["amount_sat"])), outpoint=outpoint_of(utxo["outpoint"])
     )
-
-
-def _outpoint(outpoint: dict[str, Any]) -> Outpoint:
-    return Outpoint(str(outpoint["txid_str"]), int(outpoint.get("output_index", 0)))

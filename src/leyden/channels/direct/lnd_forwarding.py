@@ -145,20 +145,26 @@ def _channel(channel: dict[str, Any]) -> JitChannel:
     confirmed = int(channel.get("zero_conf_confirmed_scid", 0))
     return JitChannel(
         order_id=str(channel.get("memo", "")),
+        peer=str(channel["remote_pubkey"]),
         point=str(channel["channel_point"]),
         scid=int(channel["chan_id"]),
         active=bool(channel["active"]),
         zero_conf=bool(channel.get("zero_conf")),
         aliases=frozenset(map(int, channel.get("alias_scids", ())))
         | ({confirmed} if confirmed else set()),
-        pending=frozenset(
-            base64.b64decode(each["hash_lock"]).hex()
-            for each in channel.get("pending_htlcs", ())
-            if not each.get("incoming")
-        ),
+        pending=_hashes(channel, incoming=False),
+        arriving=_hashes(channel, incoming=True),
         received=Sats(int(channel.get("total_satoshis_received", 0))),
         remote=Sats(int(channel.get("remote_balance", 0))),
         settled=not channel.get("pending_htlcs"),
+    )
+
+
+def _hashes(channel: dict[str, Any], *, incoming: bool) -> frozenset[str]:
+    return frozenset(
+        base64.b64decode(each["hash_lock"]).hex()
+        for each in channel.get("pending_htlcs", ())
+        if bool(each.get("incoming")) is incoming
     )
 
 

@@ -19,6 +19,7 @@ from leyden.channels.direct.direct_source import DirectSource
 from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.lnd_forwarding import LndForwarding
 from leyden.channels.direct.lnd_payer import LndPayer
+from leyden.channels.direct.lnd_unpublished import LndUnpublished
 from leyden.channels.direct.lnd_wrapping import LndWrapping
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules.fundings import FundingRules
@@ -238,6 +239,7 @@ def purse_of(settings: Settings) -> Purse | None:
         messages=LndMessages(access),
         forwarding=LndForwarding(access),
         wrapping=LndWrapping(access),
+        unpublished=LndUnpublished(access),
     )
 
 
@@ -259,6 +261,7 @@ def jit_of(settings: Settings) -> JitSettings | None:
         most_per_hour=Sats(settings.jit_most_per_hour),
         most_unpaid=Sats(settings.jit_most_unpaid),
         wraps_invoices=settings.jit_wrapped_invoices,
+        client_trusts_lsp=settings.jit_client_trusts_lsp,
     )
 
 
@@ -315,8 +318,9 @@ async def receiving_payments(
         if (purse := channels.purse) is not None:
             for each in (purse.seller, purse.messages, purse.forwarding):
                 await each.close()
-            if purse.wrapping is not None:
-                await purse.wrapping.close()
+            for more in (purse.wrapping, purse.unpublished):
+                if more is not None:
+                    await more.close()
         await channels.lsps.close()
         if channels.payer is not None:
             await channels.payer.close()

@@ -327,6 +327,10 @@ ALARMS: Final[Mapping[str, EventType]] = {
             AlarmKind.PURSE_LOST,
             "The purse paid a node, and its payer's payment is gone.",
         ),
+        (
+            AlarmKind.PURSE_UNPUBLISHED,
+            "A node claimed its payment, and its channel can't be published.",
+        ),
         (AlarmKind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
         (AlarmKind.SELLER_AWAY, "The seller of direct channels does not respond."),
         (AlarmKind.SELLER_LOW, "The seller's wallet balance is low."),

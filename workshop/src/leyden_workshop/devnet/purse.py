@@ -3,7 +3,11 @@
 from pathlib import Path
 from typing import Final
 
-from leyden.channels.direct.connection import PURSE_PERMISSIONS, WRAPPED_PERMISSIONS
+from leyden.channels.direct.connection import (
+    PURSE_PERMISSIONS,
+    UNPUBLISHED_PERMISSIONS,
+    WRAPPED_PERMISSIONS,
+)
 from leyden.channels.direct.rules.openings import LSPS
 from leyden_workshop.devnet import seller
 from leyden_workshop.devnet.access import LndEndpoint
@@ -24,6 +28,5 @@ def macaroon(home: Path) -> Path:
 
 async def bake(purse: LndEndpoint, home: Path) -> None:
     """Bake the platform's macaroon with lnd."""
-    await seller.bake_into(
-        macaroon(home), purse, (*PURSE_PERMISSIONS, *WRAPPED_PERMISSIONS)
-    )
+    permissions = (*PURSE_PERMISSIONS, *WRAPPED_PERMISSIONS, *UNPUBLISHED_PERMISSIONS)
+    await seller.bake_into(macaroon(home), purse, permissions)

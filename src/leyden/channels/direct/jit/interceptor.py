@@ -9,6 +9,10 @@
    alias.
 6. The parts are stored, the order is `resuming`, and only then lnd gets the answers.
 
+Of an order whose node trusts us, the channel isn't published in 5, but once its payment
+is claimed. Until then nothing else may be in that channel: 1 waits, if lnd itself gave
+it the id that an HTLC asks for.
+
 When the connection breaks, lnd asks again about everything that it holds, so what is
 held is forgotten here, and begins again with what is stored.
 """
@@ -83,6 +87,7 @@ class Interceptor:
         self._wallet = purses.RecentWallet(channels, purse)
         self.connected_at: datetime | None = None
         self.pubkey = ""
+        self.unpublished: set[str] = set()  # orders whose channel may be so
 
     def holds(self, order: JitOrder) -> bool:
         """Return whether a payment to the order's channel id is held."""
@@ -97,9 +102,13 @@ class Interceptor:
                     self.pubkey = (
                         await purses.read(self._channels, self._purse)
                     ).pubkey
+                    now = self._channels.clock()
+                    under_way = await self._orders.unresolved(since=now)
+                    self.unpublished |= {o.id for o in under_way if o.is_unpublished}
                     async with self._purse.forwarding.intercept() as connection:
                         self._connection = connection
                         self.connected_at = self._channels.clock()
+                        self._steps.news.set()
                         async with aclosing(connection.htlcs()) as arriving:
                             async for htlc in arriving:
                                 logged = ""
@@ -121,7 +130,10 @@ class Interceptor:
     ) -> None:
         scid = htlc.scid
         if not jit.may_be_ours(scid):
-            await connection.answer(HtlcAnswer(htlc.circuit))
+            if self.unpublished and jit.may_be_lnds(scid):
+                group.create_task(self._pass(htlc, connection))
+            else:
+                await connection.answer(HtlcAnswer(htlc.circuit))
             return
         self._new[scid].append(htlc)
         if (awake := self._serving.get(scid)) is not None:
@@ -129,6 +141,29 @@ class Interceptor:
             return
         self._serving[scid] = awake = asyncio.Event()
         group.create_task(self._serve(scid, awake))
+
+    async def _pass(self, htlc: HeldHtlc, connection: Interception) -> None:
+        """Resume an HTLC for others once its channel is published, or is none.
+
+        It was never forwarded over one that is not, so it may be failed.
+        """
+        since = self._channels.clock()
+        while connection is self._connection:  # else lnd asks again
+            with contextlib.suppress(Away):
+                waits = await self._is_unpublished(htlc.scid)
+                is_over = self._channels.clock() - since >= jit.HOLD
+                if not waits or is_over:
+                    if connection is self._connection:
+                        answer = HtlcAnswer(htlc.circuit, fails=waits)
+                        await connection.answer(answer)
+                    return
+            await asyncio.sleep(_SOON_S)
+
+    async def _is_unpublished(self, scid: int) -> bool:
+        return any(
+            scid in each.scids and each.order_id in self.unpublished
+            for each in await self._purse.forwarding.channels()
+        )
 
     async def _serve(self, scid: int, awake: asyncio.Event) -> None:
         """Do what is to be done for one channel id until nothing of it is held."""
@@ -173,11 +208,11 @@ class Interceptor:
             await self._send(connection, scid, jit.answer_for(stored[circuit]))
         if not self._all(scid):
             return _AT_ONCE
-        height = (await self._wallet.get(fresh_s=_FRESH_S)).height
+        wallet = await self._wallet.get(fresh_s=_FRESH_S)
+        height, online = wallet.height, order.peer in wallet.peers
         self._settle_in(scid, height)
         if not set(self._held[scid]) <= looked_at:
             return _AT_ONCE  # what arrived meanwhile may be stored
-        online = await self._purse.seller.features(order.peer) is not None
         now = self._channels.clock()
         for payment in self._payments(scid):
             step = jit.decide(order, payment, online=online, now=now, height=height)
@@ -278,22 +313,12 @@ class Interceptor:
         spends these coins can confirm.
         """
         seller = self._purse.seller
+        if order.trusts:
+            return await self._open_unpublished(order, connection)
         opening = await seller.find(order.id, order.coins)
         if opening.state is OpeningState.NONE:
-            wallet = await purses.read(self._channels, self._purse)
-            await self._steps.check_held()
-            answer = await seller.open(
-                WantedOpening(
-                    order_id=order.id,
-                    pubkey=order.peer,
-                    capacity=order.capacity,
-                    announce=False,
-                    coins=order.coins,
-                    fee_sat_per_vb=wallet.fee_sat_per_vb,
-                    zero_conf=True,
-                    max_local_csv=jit.MAX_TO_SELF_DELAY,
-                )
-            )
+            wanted = await self._wanted(order)
+            answer = await seller.open(wanted)
             if isinstance(answer, OpeningRefused):
                 opening = await seller.find(order.id, order.coins)
                 if opening.state is OpeningState.NONE:
@@ -305,6 +330,67 @@ class Interceptor:
             return False
         await self._steps.sign(order, opening)
         return True
+
+    async def _wanted(self, order: JitOrder) -> WantedOpening:
+        wallet = await purses.read(self._channels, self._purse)
+        await self._steps.check_held()
+        return WantedOpening(
+            order_id=order.id,
+            pubkey=order.peer,
+            capacity=order.capacity,
+            announce=False,
+            coins=order.coins,
+            fee_sat_per_vb=wallet.fee_sat_per_vb,
+            zero_conf=True,
+            max_local_csv=jit.MAX_TO_SELF_DELAY,
+        )
+
+    async def _open_unpublished(
+        self, order: JitOrder, connection: Interception | None
+    ) -> bool:
+        """Open the channel from the order's coins, without publishing it, or find it.
+
+        lnd asks the peer to sign once the transaction is stored. Before that, nothing
+        of an opening can last, and it is begun anew.
+        """
+        self.unpublished.add(order.id)
+        own = self._purse.unpublished
+        if own is None:
+            raise SellerAway(why="the purse opens no such channels", retry_after_s=5)
+        opening = await self._purse.seller.find(order.id, order.coins)
+        if opening.state is OpeningState.UNDECIDED and not order.transaction:
+            await own.give_up(order.id, "", order.coins)
+        elif opening.state is OpeningState.NONE:
+
+            async def store(transaction: str) -> None:
+                nonlocal order
+                order = await self._steps.store(order, transaction)
+
+            answer = await own.open(await self._wanted(order), store)
+            if isinstance(answer, OpeningRefused):
+                opening = await self._purse.seller.find(order.id, order.coins)
+                if opening.state is OpeningState.NONE:
+                    await self._refuse(order, connection, JitEvent.REFUSED, answer.why)
+                    return True
+        elif jit.is_opened(order, opening):
+            await self._steps.sign(order, opening)
+            return True
+        elif opening.channel_point:
+            await self.discard(order, opening.channel_point)
+        return False
+
+    async def discard(self, order: JitOrder, point: str) -> None:
+        """Give up a channel of the order's that its stored transaction doesn't fund.
+
+        It is of an earlier attempt that was given up: its coins may be spent by now. Or
+        the database is older than it; then its node may have been paid.
+        """
+        listed = await self._purse.forwarding.channels()
+        channel = next((each for each in listed if each.point == point), None)
+        if channel is None or channel.remote or not channel.settled:
+            await self._steps.alarm(order, point, "its transaction is not known")
+        elif self._purse.unpublished is not None:
+            await self._purse.unpublished.give_up(order.id, point, ())
 
     async def _refuse(
         self,
@@ -363,6 +449,7 @@ class Interceptor:
             for each, take in zip(parts, takes, strict=True)
         ]
         await self._steps.resume(order, taken)
+        self._steps.news.set()
         for part in taken:
             await self._send(connection, order.scid, jit.answer_for(part))
         return True

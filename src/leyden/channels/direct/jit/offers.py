@@ -38,7 +38,7 @@ class JitOffers:
     def __init__(
         self, channels: ChannelServices, purse: Purse, rules: JitSettings
     ) -> None:
-        self._channels, self._rules = channels, rules
+        self._channels, self._purse, self._rules = channels, purse, rules
         self._wallet = RecentWallet(channels, purse)
 
     async def result(
@@ -59,7 +59,7 @@ class JitOffers:
                 return {
                     "jit_channel_scid": order.id,
                     "lsp_cltv_expiry_delta": jit.CLTV_DELTA,
-                    "client_trusts_lsp": False,
+                    "client_trusts_lsp": order.trusts,
                 }
         raise lsps1.unknown_method()
 
@@ -113,6 +113,7 @@ class JitOffers:
             wallet, reserved, capacity, wallet.fee_sat_per_vb
         ):
             raise lsps1.rejected("channels are sold out for now; try again later")
+        trusts = self._rules.client_trusts_lsp and await self._is_stranger(peer)
         async with transaction() as tx:
             await self.check_limits(tx, peer, now, purse=wallet.pubkey)
             while True:
@@ -128,9 +129,20 @@ class JitOffers:
                     capacity=Sats(capacity),
                     held_at=_NEVER,
                     resumed_at=_NEVER,
+                    trusts=trusts,
                 )
                 if await tx.jit_orders.add(order):
                     return order
+
+    async def _is_stranger(self, peer: str) -> bool:
+        """Return whether the node never paid for a channel, and has none with us.
+
+        lnd may send what is for one of its channels over any other of them.
+        """
+        if await self._channels.database.reader.jit_orders.earned_from(peer):
+            return False
+        listed = await self._purse.forwarding.channels()
+        return all(each.peer != peer for each in listed)
 
     async def check_limits(
         self, tx: Stores, peer: str, now: datetime, *, purse: str

@@ -108,6 +108,11 @@ async def read(channels: ChannelServices, purse: Purse, rules: JitSettings) -> J
         if rules.wraps_invoices and purse.wrapping is not None:
             await purse.wrapping.pending()
             await purse.wrapping.payment(NOTHING)
+        if rules.client_trusts_lsp and purse.unpublished is not None:
+            missing += [
+                f"the macaroon lacks {each}; see docs/operators/just-in-time.md"
+                for each in await purse.unpublished.denied()
+            ]
     except SellerAway as error:
         missing.append(f"{error}; see docs/operators/just-in-time.md")
     return JitState(

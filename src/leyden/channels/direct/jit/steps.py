@@ -8,7 +8,7 @@ satoshis, of all parts together. The funding transaction is booked as what it co
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from prometheus_client import Counter
@@ -41,6 +41,10 @@ _EVENTS: Final = Counter(
 )
 
 
+# The alarm ends by itself once it is published.
+_ALARM_LASTS: Final = timedelta(minutes=10)
+
+
 def fee_key(order_id: str) -> str:
     """Return the key of the entry for what an order earned."""
     return f"jit:{order_id}:fee"
@@ -56,7 +60,8 @@ class Steps:
 
     def __init__(self, channels: ChannelServices, due: ClaimedTask) -> None:
         self._channels, self._due = channels, due
-        self.resumed = asyncio.Event()  # an order, of which lnd is asked soon
+        # lnd is there, forwards a payment, or has forwarded one.
+        self.news = asyncio.Event()
 
     async def check_held(self) -> None:
         """Raise Stale if another process has the task by now."""
@@ -75,7 +80,7 @@ class Steps:
     async def turn_back(self, order: JitOrder, event: JitEvent) -> None:
         """Store that a payment goes back; without a channel its coins are free."""
         has_channel = bool(order.channel_point)
-        after = order if has_channel else replace(order, coins=())
+        after = order if has_channel else replace(order, coins=(), transaction="")
         await self._move(order, event, after)
 
     async def drop_payment(self, order: JitOrder) -> None:
@@ -89,6 +94,38 @@ class Steps:
     async def open(self, order: JitOrder, after: JitOrder) -> None:
         """Reserve coins, and store that lnd may have been asked for the channel."""
         await self._move(order, JitEvent.ASKED, after)
+
+    async def store(self, order: JitOrder, transaction: str) -> JitOrder:
+        """Store the signed transaction, before its channel can be."""
+        after = replace(order, transaction=transaction)
+        async with self._due.transaction() as tx:
+            await tx.jit_orders.save(order, after)
+        return after
+
+    async def retract(self, order: JitOrder) -> None:
+        """Store that channel and transaction are forgotten, and its id with them.
+
+        lnd has none of the parts any more, and asks about none again.
+        """
+        after = replace(order, coins=(), channel_point="", transaction="")
+        async with self._due.transaction() as tx:
+            moved = _moved(order, JitEvent.RETRACTED, after)
+            await tx.jit_orders.save(order, moved)
+            await tx.jit_orders.drop_parts(order.id)
+        _log(order, JitEvent.RETRACTED)
+
+    async def alarm(self, order: JitOrder, point: str, why: str) -> None:
+        """Raise an alarm: a node claimed, and its channel can't be published."""
+        found = Finding(
+            kind=AlarmKind.PURSE_UNPUBLISHED,
+            subject=order.id,
+            what=f"just-in-time order {order.id}: lnd doesn't publish the funding "
+            f"transaction of channel {point}, whose payment the node claimed: {why}; "
+            "see docs/operators/just-in-time.md",
+            lasts=_ALARM_LASTS,
+        )
+        async with self._due.transaction() as tx:
+            await tx.findings.add([found], now=self._channels.clock())
 
     async def sign(self, order: JitOrder, opening: Opening) -> None:
         """Store the channel, and book what it cost if that is known."""
@@ -114,7 +151,7 @@ class Steps:
         async with self._due.transaction() as tx:
             await tx.jit_orders.save(order, _moved(order, JitEvent.FORWARDED, after))
             await tx.jit_orders.add_parts(order.id, parts)
-        self.resumed.set()
+        self.news.set()
         _log(order, JitEvent.FORWARDED)
 
     async def earn(

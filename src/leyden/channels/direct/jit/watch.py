@@ -19,10 +19,16 @@ from leyden.channels.direct.jit.interceptor import Interceptor
 from leyden.channels.direct.jit.offers import MOST_SOLD
 from leyden.channels.direct.jit.steps import Steps
 from leyden.channels.direct.rules import jit
-from leyden.channels.direct.rules.jit import JitEvent, JitOrder, JitStatus
+from leyden.channels.direct.rules.jit import (
+    HELD_STATES,
+    JitEvent,
+    JitOrder,
+    JitStatus,
+    Publication,
+)
 from leyden.channels.direct.rules.openings import OpeningState
 from leyden.channels.services import ChannelServices
-from leyden.errors import Away, Stale
+from leyden.errors import Away, SellerAway, Stale
 
 log = logging.getLogger(__name__)
 
@@ -58,10 +64,15 @@ class Watch:
         self._orders = channels.database.reader.jit_orders
 
     async def run(self) -> None:
-        """Look again and again until cancelled."""
+        """Look again and again until cancelled, at once if there is news.
+
+        A node's next payment waits until it is known what became of its last one.
+        """
+        news = self._steps.news
         logged = ""
         while True:
             pause = _IDLE_S
+            news.clear()
             try:
                 if await self.look():
                     pause = _BUSY_S
@@ -74,22 +85,30 @@ class Watch:
                     )
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
-                    await self._steps.resumed.wait()
+                    await news.wait()
 
     async def look(self) -> bool:
         """Look once; return whether an order is under way that may soon be decided."""
-        self._steps.resumed.clear()
         now = self._channels.clock()
         await self._forget(now)
+        unpublished = set(self._interceptor.unpublished)
         found = [
             each
             for each in await self._orders.unresolved(since=now - jit.CLAIMED_WITHIN)
             if each.purse == self._interceptor.pubkey
         ]
+        may_be = {each.id for each in found if each.is_unpublished}
+        self._interceptor.unpublished -= unpublished - may_be
         moved = await self._settle(found, now)
         for order in found:
-            if order.id not in moved and not self._interceptor.holds(order):
+            if order.id in moved:
+                continue
+            if order.is_unpublished and order.channel_point:
+                await self._publish(order, now)
+            elif not self._interceptor.holds(order):
                 await self.end_unheld(order, now)
+        if moved:
+            self._steps.news.set()  # what was claimed is published
         await self._count(now)
         return any(
             each.status is not JitStatus.UNPAID
@@ -160,17 +179,58 @@ class Watch:
             await self._steps.turn_back(order, JitEvent.RETURNED)
         elif order.status is JitStatus.OPENING and is_over:
             opening = await self._purse.seller.find(order.id, order.coins)
-            if opening.state is OpeningState.PUBLISHED:
+            if jit.is_opened(order, opening):
                 await self._steps.sign(order, opening)
-            elif (
-                opening.state is OpeningState.NONE
-                and now - order.held_at > _OPENING_ENDS
-            ):
+            elif now - order.held_at <= _OPENING_ENDS:
+                return
+            elif opening.state is OpeningState.NONE:
                 await self._steps.turn_back(order, JitEvent.REFUSED)
+            elif opening.channel_point and order.trusts:
+                await self._interceptor.discard(order, opening.channel_point)
+            elif order.trusts and self._purse.unpublished is not None:
+                await self._purse.unpublished.give_up(order.id, "", order.coins)
         elif order.channel_point and order.funding_fee is None:
             opening = await self._purse.seller.find(order.id, order.coins)
             if opening.fee is not None:
                 await self._steps.book_funding(order, opening.fee)
+
+    async def _publish(self, order: JitOrder, now: datetime) -> None:
+        """Publish the channel of an order that trusts us, or give it up."""
+        own = self._purse.unpublished
+        if own is None:
+            raise SellerAway(why="the purse publishes nothing", retry_after_s=5)
+        if order.status is JitStatus.RETRACTING:
+            await own.give_up(order.id, order.channel_point, order.coins)
+            await self._steps.retract(order)
+            return
+        if order.status in HELD_STATES:
+            if not self._interceptor.holds(order):
+                await self.end_unheld(order, now)
+            return
+        # In this order: what is claimed is in the channel before it leaves the other.
+        listed = await self._purse.forwarding.channels()
+        opening = await self._purse.seller.find(order.id, order.coins)
+        parts = await self._orders.parts(order.id)
+        hashes = {each.payment_hash for each in parts} | {order.payment_hash}
+        step = jit.publication(
+            order,
+            next((each for each in listed if each.point == order.channel_point), None),
+            is_closing=bool(opening.channel_point),
+            is_held=any(hashes & each.arriving for each in listed),
+            waited=self._since(max(order.held_at, order.resumed_at), now),
+        )
+        is_published = opening.state is OpeningState.PUBLISHED
+        if is_published or step is Publication.PUBLISH:
+            await self._steps.check_held()
+            why = await own.publish(order.id, order.transaction, order.coins)
+            if why and not is_published:
+                await self._steps.alarm(order, order.channel_point, why)
+                return
+            opening = await self._purse.seller.find(order.id, order.coins)
+            if opening.fee is not None:
+                await self._steps.book_funding(order, opening.fee)
+        elif step is Publication.GIVE_UP and not self._interceptor.holds(order):
+            await self._steps.turn_back(order, JitEvent.GIVEN_UP)
 
     def _since(self, at: datetime, now: datetime) -> timedelta:
         """Return how long we could have been asked about an HTLC since then."""

@@ -63,6 +63,7 @@ class _Seen(Struct, frozen=True, kw_only=True):
     invoice: HoldInvoice
     height: int
     synced: bool  # else the height may be one of long ago
+    online: bool  # the node
 
 
 class Wrapped:
@@ -174,6 +175,7 @@ class Wrapped:
             invoice=invoice,
             height=wallet.height,
             synced=wallet.synced,
+            online=order.peer in wallet.peers,
         )
 
     async def _step(self, seen: _Seen) -> float | None:
@@ -183,7 +185,7 @@ class Wrapped:
             order,
             seen.invoice,
             delta=seen.wrapped.delta,
-            online=await self._purse.seller.features(order.peer) is not None,
+            online=seen.online,
             now=self._channels.clock(),
             height=seen.height,
         )

@@ -93,6 +93,10 @@ class JitOrders:
             (await self._run(sql.unpaid_by, peer=peer, since=to_us(since)))[0][0]
         )
 
+    async def earned_from(self, peer: str) -> int:
+        """Count the orders for which a peer paid."""
+        return int((await self._run(sql.earned_from, peer=peer))[0][0])
+
     async def under_way_to(self, peer: str, *, purse: str) -> int:
         """Count the channels of this purse to a peer whose payment is under way."""
         return int((await self._run(sql.under_way_to, peer=peer, purse=purse))[0][0])
@@ -144,6 +148,10 @@ class JitOrders:
                 take_msat=part.take_msat,
                 earned_msat=part.earned_msat,
             )
+
+    async def drop_parts(self, order_id: str) -> None:
+        """Delete an order's parts: lnd has none of them any more."""
+        await self._run(sql.drop_parts, order_id=order_id)
 
     async def earn(self, order_id: str, fees_msat: Mapping[CircuitKey, int]) -> None:
         """Store what parts earned."""
@@ -197,6 +205,8 @@ def _row(order: JitOrder) -> dict[str, Value]:
         "resumed_at": to_us(order.resumed_at),
         "funding_fee": order.funding_fee,
         "earned_msat": order.earned_msat,
+        "trusts": int(order.trusts),
+        "funding_transaction": order.transaction,
     }
 
 
@@ -219,6 +229,8 @@ def _order(row: Row) -> JitOrder:
         resumed_at,
         funding_fee,
         earned,
+        trusts,
+        transaction,
     ) = row
     return JitOrder(
         id=id_,
@@ -238,6 +250,8 @@ def _order(row: Row) -> JitOrder:
         resumed_at=from_us(resumed_at),
         funding_fee=None if funding_fee is None else Sats(funding_fee),
         earned_msat=earned,
+        trusts=bool(trusts),
+        transaction=transaction,
     )
 
 

@@ -4,12 +4,13 @@
 INSERT INTO jit_order (
     id, purse, peer, status, created, valid_until, size_msat, fee_msat, capacity,
     payment_hash, held_at, held_height, coins, channel_point, resumed_at, funding_fee,
-    earned_msat
+    earned_msat, trusts, funding_transaction
 )
 VALUES (
     :id, :purse, :peer, :status, :created, :valid_until, :size_msat, :fee_msat,
     :capacity, :payment_hash, :held_at, :held_height, :coins, :channel_point,
-    :resumed_at, :funding_fee, :earned_msat
+    :resumed_at, :funding_fee, :earned_msat, :trusts,
+    :funding_transaction
 )
 ON CONFLICT DO NOTHING
 RETURNING id;
@@ -31,7 +32,8 @@ SET
     channel_point = :channel_point,
     resumed_at = :resumed_at,
     funding_fee = :funding_fee,
-    earned_msat = :earned_msat
+    earned_msat = :earned_msat,
+    funding_transaction = :funding_transaction
 WHERE id = :id
     AND status = :was
 RETURNING id;
@@ -49,7 +51,7 @@ LIMIT :limit;
 SELECT *
 FROM jit_order
 WHERE (
-        status IN ('holding', 'opening', 'opened', 'resuming')
+        status IN ('holding', 'opening', 'opened', 'resuming', 'retracting')
         OR (
             status IN ('unpaid', 'earned')
             AND (funding_fee IS NULL OR (status = 'unpaid' AND resumed_at > :since))
@@ -100,12 +102,18 @@ WHERE peer = :peer
     AND status = 'unpaid'
     AND held_at > :since;
 
+-- name: earned_from
+SELECT count(*)
+FROM jit_order
+WHERE peer = :peer
+    AND status = 'earned';
+
 -- name: under_way_to
 SELECT count(*)
 FROM jit_order
 WHERE purse = :purse
     AND peer = :peer
-    AND status IN ('opening', 'opened', 'resuming');
+    AND status IN ('opening', 'opened', 'resuming', 'retracting');
 
 -- name: nobody_took
 SELECT coalesce(sum(capacity), 0)
@@ -127,13 +135,17 @@ ORDER BY status;
 -- name: opened_since
 SELECT coalesce(sum(capacity), 0)
 FROM jit_order
-WHERE status IN ('opening', 'opened', 'resuming', 'earned', 'unpaid')
+WHERE status IN (
+        'opening', 'opened', 'resuming', 'earned', 'unpaid', 'retracting'
+    )
     AND held_at > :since;
 
 -- name: reserved
 SELECT coins
 FROM jit_order
-WHERE status IN ('opening', 'opened', 'resuming', 'earned', 'unpaid');
+WHERE status IN (
+        'opening', 'opened', 'resuming', 'earned', 'unpaid', 'retracting'
+    );
 
 -- name: add_part
 INSERT INTO jit_part (
@@ -142,6 +154,10 @@ INSERT INTO jit_part (
 VALUES (
     :order_id, :chan_id, :htlc_id, :payment_hash, :amount_msat, :take_msat, :earned_msat
 );
+
+-- name: drop_parts
+DELETE FROM jit_part
+WHERE order_id = :order_id;
 
 -- name: earn_part
 UPDATE jit_part

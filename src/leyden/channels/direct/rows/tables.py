@@ -138,6 +138,8 @@ jit_orders = Table(
     Column("resumed_at", BigInteger, nullable=False),
     Column("funding_fee", BigInteger),  # sat; NULL: no channel, or unknown yet
     Column("earned_msat", BigInteger, nullable=False),
+    Column("trusts", Integer, nullable=False, server_default="0"),
+    Column("funding_transaction", Text, nullable=False, server_default=""),
     one_of("status", JitStatus),
     Index("ix_jit_order_status", "status", "id"),
     Index("ix_jit_order_peer", "peer", "status"),

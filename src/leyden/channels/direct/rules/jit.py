@@ -6,6 +6,10 @@
       └─LAPSED─> expired                               └────> unpaid <───┘    v
                                                                └─CLAIMED─> earned
 
+                        unpaid ─GIVEN_UP─> retracting ─RETRACTED─> expired
+
+                unpaid ─GIVEN_UP─> retracting ─RETRACTED─> expired
+
 A payment to an order's channel id arrives as HTLCs that the purse's lnd holds and asks
 us about. From `resuming` on, lnd may have forwarded them, and the node may claim them
 at any time: an HTLC whose part is stored gets the same answer again, and is never
@@ -14,6 +18,11 @@ what the node is paid.
 
 An unpaid order has a channel that nobody paid for. The next payment to it pays the fee,
 over that channel.
+
+Of an order whose node trusts us, the funding transaction is published once its payment
+is claimed. Until then nothing else passes its channel, and if nobody claims it, channel
+and transaction are given up, which costs nothing. The channel id ends with them: lnd
+gives it to no other channel.
 """
 
 import json
@@ -26,7 +35,8 @@ from typing import Any, Final
 from leyden.base.rules.times import to_iso
 from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules.lsps1 import Fault, check_known, invalid
-from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.direct.rules.openings import Coin, Opening, OpeningState
+from leyden.channels.direct.rules.transactions import txid_of
 from leyden.channels.rules.pricing import FUNDING_VBYTES
 from leyden.values import Struct
 
@@ -56,6 +66,9 @@ HOLD_BLOCKS: Final = 2
 # An HTLC that is neither pending nor in the history for so long was refused.
 SETTLES: Final = timedelta(seconds=10)
 
+# For so long, the next payment may use a channel that is not published.
+GIVEN_UP_AFTER: Final = timedelta(minutes=10)
+
 # A payment that an lnd still knows of may be claimed for so long.
 CLAIMED_WITHIN: Final = timedelta(days=3)
 # For so long, channels that were opened for nothing count.
@@ -65,6 +78,7 @@ KEPT: Final = timedelta(minutes=10)
 
 # Channel ids: in lnd's range of aliases, which begins at block 16,000,000. It counts
 # its own up from there.
+_FIRST_ALIAS: Final = 16_000_000
 _FIRST_BLOCK: Final = 16_100_000
 _BLOCKS: Final = 140_000
 _SCID: Final = re.compile(r"([0-9]{1,8})x([0-9]{1,8})x([0-9]{1,5})")
@@ -92,6 +106,7 @@ class JitStatus(StrEnum):
     RESUMING = auto()  # lnd may have forwarded the payment
     EARNED = auto()  # the node claimed it, and we have the fee
     UNPAID = auto()  # there is a channel, but no fee
+    RETRACTING = auto()  # its channel, which is not published, is given up
     EXPIRED = auto()  # not paid in time
 
 
@@ -106,6 +121,8 @@ class JitEvent(StrEnum):
     FORWARDED = auto()
     CLAIMED = auto()
     LAPSED = auto()
+    GIVEN_UP = auto()
+    RETRACTED = auto()
 
 
 JIT_MOVES: Final[Mapping[tuple[JitStatus, JitEvent], JitStatus]] = {
@@ -121,6 +138,8 @@ JIT_MOVES: Final[Mapping[tuple[JitStatus, JitEvent], JitStatus]] = {
     (JitStatus.RESUMING, JitEvent.REFUSED): JitStatus.UNPAID,
     (JitStatus.UNPAID, JitEvent.FORWARDED): JitStatus.RESUMING,
     (JitStatus.UNPAID, JitEvent.CLAIMED): JitStatus.EARNED,
+    (JitStatus.UNPAID, JitEvent.GIVEN_UP): JitStatus.RETRACTING,
+    (JitStatus.RETRACTING, JitEvent.RETRACTED): JitStatus.EXPIRED,
 }
 
 # The states in which the order's payment is held since `held_at`.
@@ -133,6 +152,7 @@ FUNDED: Final = frozenset(
         JitStatus.RESUMING,
         JitStatus.EARNED,
         JitStatus.UNPAID,
+        JitStatus.RETRACTING,
     }
 )
 
@@ -180,11 +200,18 @@ class JitOrder(Struct, frozen=True, kw_only=True):
     resumed_at: datetime
     funding_fee: Sats | None = None  # None: no channel, or not known yet
     earned_msat: int = 0
+    trusts: bool = False  # the node was told that we publish once it claims
+    transaction: str = ""  # signed, if it trusts us; stored before its channel is
 
     @property
     def scid(self) -> int:
         """The channel id as lnd has it."""
         return scid_of(self.id)
+
+    @property
+    def is_unpublished(self) -> bool:
+        """Whether its channel, if it has one, may not be published."""
+        return self.trusts and self.status in FUNDED and self.funding_fee is None
 
 
 class CircuitKey(Struct, frozen=True, order=True):
@@ -227,12 +254,14 @@ class JitChannel(Struct, frozen=True, kw_only=True):
     """An open channel of the purse's lnd."""
 
     order_id: str  # its memo; "" if it is not one that we opened
+    peer: str = ""
     point: str
     scid: int
     active: bool
     zero_conf: bool
     aliases: frozenset[int] = frozenset()
     pending: frozenset[str] = frozenset()  # hashes of payments to the node
+    arriving: frozenset[str] = frozenset()  # ... and of those from it
     received: Sats = Sats(0)  # by the purse, in all payments
     remote: Sats = Sats(0)  # the node's balance
     settled: bool = True  # no payment is pending, in either direction
@@ -290,6 +319,11 @@ def scid_text(scid: int) -> str:
 def may_be_ours(scid: int) -> bool:
     """Return whether we might have sold this channel id."""
     return _FIRST_BLOCK <= scid >> _BLOCK_SHIFT < _FIRST_BLOCK + _BLOCKS
+
+
+def may_be_lnds(scid: int) -> bool:
+    """Return whether lnd might call a channel so that is not confirmed."""
+    return _FIRST_ALIAS <= scid >> _BLOCK_SHIFT < _FIRST_BLOCK
 
 
 # Prices.
@@ -424,7 +458,8 @@ def decide(
 ) -> Step:
     """Return what to do next for a payment to this order's channel id."""
     has_lapsed = order.status is JitStatus.SOLD and now >= order.valid_until
-    if has_lapsed or order.status in {JitStatus.EARNED, JitStatus.EXPIRED}:
+    is_open = order.status is JitStatus.EARNED and not order.is_unpublished
+    if has_lapsed or is_open or order.status is JitStatus.EXPIRED:
         return Step.PASS  # without a channel, lnd tells the payer that there is none
     if _is_over(order, payment, now=now, height=height):
         return Step.RETURN
@@ -472,6 +507,49 @@ def outcome(
     if any(each.circuit in claimed for each in parts):
         return JitEvent.CLAIMED
     return JitEvent.REFUSED if waited >= SETTLES else None
+
+
+def is_opened(order: JitOrder, opening: Opening) -> bool:
+    """Return whether the order has this channel: published, or by its transaction."""
+    if opening.state is OpeningState.PUBLISHED:
+        return True
+    if not order.transaction:
+        return False
+    return txid_of(order.transaction) == opening.channel_point.partition(":")[0]
+
+
+class Publication(StrEnum):
+    """What becomes of a funding transaction that is not published."""
+
+    WAIT = auto()
+    PUBLISH = auto()
+    GIVE_UP = auto()
+
+
+def publication(
+    order: JitOrder,
+    channel: JitChannel | None,
+    *,
+    is_closing: bool,
+    is_held: bool,
+    waited: timedelta,
+) -> Publication:
+    """Decide about the transaction; `channel` is the order's, if it is open.
+
+    What a node claimed is published, whatever else is true: that is in lnd's history,
+    and in the channel's balance, in case the history is silent. So is what lnd closes
+    by force, or what is in that channel would never end. Nothing is given up while one
+    of the order's payments `is_held` by lnd: it may be on its way into the channel.
+    """
+    if order.status is JitStatus.EARNED or (channel is not None and channel.remote):
+        return Publication.PUBLISH
+    if channel is None and is_closing:
+        return Publication.PUBLISH
+    if order.status is not JitStatus.UNPAID or is_held or waited < GIVEN_UP_AFTER:
+        return Publication.WAIT
+    if channel is not None and not channel.settled:
+        return Publication.WAIT
+    return Publication.GIVE_UP
 
 
 def answer_for(part: JitPart) -> HtlcAnswer:

@@ -43,6 +43,7 @@ class SellerWallet(Struct, frozen=True, kw_only=True):
     locked: Sats  # by openings in progress
     fee_sat_per_vb: int  # for a transaction within some blocks
     features: frozenset[int] = frozenset()  # the bits that it announces
+    peers: frozenset[str] = frozenset()  # connected ones, once their bits are known
 
 
 class OpeningState(StrEnum):

@@ -266,7 +266,7 @@ def decide(
         ):
             return _OVER[order.status]
         return _NEXT[order.status] if online else WrapStep.WAIT
-    is_cancelled = order.status is JitStatus.UNPAID and invoice.state in _PENDING
+    is_cancelled = order.status is not JitStatus.EARNED and invoice.state in _PENDING
     return WrapStep.CANCEL if is_cancelled else WrapStep.CLOSE
 
 
