@@ -270,8 +270,9 @@ class Interceptor:
     ) -> None:
         """Reserve coins for the channel, if the limits allow it."""
         wallet = await purses.read(self._channels, self._purse)
-        if wallet.height - payment.height >= jit.HOLD_BLOCKS:
-            self._wallet.forget()  # it is read again, and the payment goes back
+        has_waited = wallet.height - payment.height >= jit.HOLD_BLOCKS
+        if has_waited or order.peer not in wallet.peers:
+            self._wallet.forget()  # it is read again; the payment goes back, or waits
             return
         if why := await self._why_not(order, wallet.fee_sat_per_vb):
             await self._refuse(order, connection, JitEvent.RETURNED, why)
