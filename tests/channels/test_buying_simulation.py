@@ -194,7 +194,7 @@ class Life:
         for _ in range(60):
             for each in self.held():
                 self.payer.resolve(each)
-            self.payer.mine()
+            self.payer.mine(12)
             await self.alive.pass_time(hours=2)
         await self.alive.start_sweeping()
 
