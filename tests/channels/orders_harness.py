@@ -101,6 +101,7 @@ class OrdersHarness:
             database=self.database,
             sealer=self.sealer,
             payments=self.payments,
+            treasury=self.payments,
             sources=SOURCES,
             market=self.market,
             seller=self.seller,

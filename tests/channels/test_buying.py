@@ -1,5 +1,6 @@
 """Channels that are bought from another LSP: paid once, sold once, or paid back."""
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -268,6 +269,7 @@ async def test_money_for_no_channel_is_the_operators_loss(buying: Buying) -> Non
     buying.lsp.opens = False
     order = await buying.by_lightning()
     assert order.status is OrderStatus.SUBMITTED
+    buying.payer.mine(288)
     await buying.later(days=2)
     assert await buying.status(order) is OrderStatus.SUBMITTED
     await buying.later(days=1, minutes=1)
@@ -279,6 +281,15 @@ async def test_money_for_no_channel_is_the_operators_loss(buying: Buying) -> Non
     ((kind, what),) = await buying.alarms()
     assert kind == "purchase.lost"
     assert f"{COST:,} sat were paid to {URL}" in what
+
+
+async def test_a_clock_that_jumps_loses_no_channel(buying: Buying) -> None:
+    order = await buying.by_credit()
+    await buying.later(days=30)
+    assert await buying.status(order) is OrderStatus.SUBMITTED
+    buying.payer.mine()
+    await buying.later(minutes=10)
+    assert await buying.status(order) is OrderStatus.FILLED
 
 
 async def test_an_lsp_that_says_failed_after_it_was_paid(buying: Buying) -> None:
@@ -310,6 +321,7 @@ async def test_a_channel_that_is_too_small_is_none(buying: Buying) -> None:
     buying.payer.mine()
     await buying.later(hours=1)
     assert await buying.status(order) is OrderStatus.SUBMITTED
+    buying.payer.mine(288)
     await buying.later(days=3)
     assert await buying.status(order) is OrderStatus.FAILED
 
@@ -412,6 +424,153 @@ async def test_a_payment_that_a_restored_database_forgot_is_ours(
     await buying.later(minutes=10)
     assert await buying.status(order) is OrderStatus.FILLED
     assert buying.invoice(order) is InvoiceState.SETTLED
+
+
+@pytest.mark.parametrize("was_away", [False, True])
+async def test_a_forgotten_payment_needs_no_budget_and_is_not_handed_back(
+    buying: Buying, *, was_away: bool
+) -> None:
+    """Its channel was in a block before the database was restored."""
+    order = await _ordered(buying)
+    await buying.payer.pay(await _invoice_of(buying, order), fee_limit=Sats(100))
+    buying.payer.mine()
+    if was_away:
+        buying.payer.away = True
+        await buying.later(minutes=20)
+        assert await buying.status(order) is OrderStatus.CREATED
+        buying.payer.away = False
+    await buying.later(minutes=20)
+    assert await buying.status(order) is OrderStatus.FILLED
+    assert buying.invoice(order) is InvoiceState.SETTLED
+
+
+async def test_a_refusal_is_no_answer_while_an_earlier_request_may_arrive(
+    buying: Buying,
+) -> None:
+    buying.payer.refuses = True
+    order = await buying.by_lightning()
+    await buying.later(minutes=30)
+    assert buying.invoice(order) is InvoiceState.ACCEPTED
+    buying.payer.refuses = False
+    await buying.payer.pay(await _invoice_of(buying, order), fee_limit=Sats(100))
+    buying.payer.mine()
+    await buying.later(minutes=10)
+    assert await buying.status(order) is OrderStatus.FILLED
+
+
+async def test_a_refusal_hands_back_once_the_invoice_has_expired(
+    buying: Buying,
+) -> None:
+    buying.payer.refuses = True
+    order = await buying.by_lightning()
+    await buying.later(minutes=69)
+    assert await buying.status(order) is OrderStatus.SUBMITTED
+    await buying.later(minutes=10)
+    assert await buying.status(order) is OrderStatus.FAILED
+    assert await buying.purchase(order) is LspPurchaseStatus.UNPAID
+    assert buying.invoice(order) is InvoiceState.CANCELLED
+
+
+async def test_an_lnd_with_a_slow_clock_is_not_told_to_pay_for_nothing(
+    buying: Buying,
+) -> None:
+    """The customer's payment is gone, and the invoice has not expired for lnd."""
+    buying.payer.refuses = True
+    order = await buying.by_lightning()
+    buying.harness.payments.time_out(request_of(order))
+    buying.payer.refuses, buying.payer.slow = False, timedelta(minutes=9)
+    await buying.later(minutes=90)
+    assert buying.payer.sent == []
+    assert await buying.status(order) is OrderStatus.FAILED
+
+
+async def test_the_customers_payment_is_settled_while_lnd_is_away(
+    buying: Buying,
+) -> None:
+    buying.lsp.answers = False
+    order = await buying.by_lightning()
+    buying.payer.away = True
+    payments = buying.harness.payments
+    payments.mine(order.htlc_expires - payments.height - 40)
+    await buying.later(minutes=10)
+    assert buying.invoice(order) is InvoiceState.ACCEPTED
+    payments.mine(1)
+    await buying.later(minutes=10)
+    assert buying.invoice(order) is InvoiceState.SETTLED
+    buying.payer.away = False
+    buying.payer.resolve(buying.paid_for())
+    buying.payer.mine()
+    await buying.later(minutes=10)
+    assert await buying.status(order) is OrderStatus.FILLED
+
+
+async def test_the_customers_payment_is_settled_before_a_late_request(
+    buying: Buying,
+) -> None:
+    buying.payer.refuses = True
+    order = await buying.by_lightning()
+    buying.payer.height = order.htlc_expires - 39
+    await buying.later(minutes=1)
+    assert buying.invoice(order) is InvoiceState.SETTLED
+    buying.payer.refuses = False
+    await buying.later(minutes=1)
+    buying.payer.mine()
+    await buying.later(minutes=10)
+    assert await buying.status(order) is OrderStatus.FILLED
+
+
+async def test_the_budget_is_locked_although_no_treasury_was_seen(
+    buying: Buying,
+) -> None:
+    await _ordered(buying)
+    database = buying.harness.database
+    assert await database.reader.treasury.find() is None
+
+    is_locked = asyncio.Event()
+
+    async def lock() -> None:
+        await is_locked.wait()
+        async with database.transaction() as tx:
+            await tx.purchases.lock()
+
+    other = asyncio.create_task(lock())
+    async with database.transaction() as tx:
+        await tx.purchases.lock()
+        is_locked.set()
+        done, _ = await asyncio.wait({other}, timeout=0.2)
+        assert not done
+    await other
+
+
+async def test_an_order_whose_payment_was_settled_is_not_bought_again(
+    buying: Buying,
+) -> None:
+    """The database is restored from before the purchase, which it can't know."""
+    order = await buying.order()
+    request = request_of(order)
+    buying.harness.payments.pay(request)
+    assert await buying.harness.payments.settle(request)
+    buying.payer.away = True
+    await buying.later(minutes=30)
+    buying.payer.away = False
+    await buying.later(minutes=30)
+    assert (await buying.harness.get(order)).paid
+    assert await buying.purchase(order) is LspPurchaseStatus.WANTED
+    assert buying.payer.sent == []
+    await buying.harness.cancel(order)
+    assert await buying.harness.credit() == PRICE
+
+
+async def _ordered(buying: Buying) -> Order:
+    """Return a paid order that waits for the budget, with an invoice of the LSP."""
+    order = await buying.order()
+    buying.harness.rules = replace(
+        buying.harness.rules, buying=BuyingSettings(most_per_hour=Sats(1))
+    )
+    buying.harness.payments.pay(request_of(order))
+    await buying.later(seconds=3)
+    assert await buying.purchase(order) is LspPurchaseStatus.ORDERED
+    return order
 
 
 async def _invoice_of(buying: Buying, order: Order) -> str:

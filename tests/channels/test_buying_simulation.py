@@ -194,7 +194,7 @@ class Life:
         for _ in range(60):
             for each in self.held():
                 self.payer.resolve(each)
-            self.payer.mine()
+            self.payer.mine(12)
             await self.alive.pass_time(hours=2)
         await self.alive.start_sweeping()
 
@@ -332,6 +332,7 @@ async def test_dying_at_any_step_changes_nothing(
                 await harness.start_sweeping()
                 await _pay(harness, life.payer, order_id)
             for _ in range(8 if how == "lost" else 0):
+                life.payer.mine(72)
                 await harness.pass_time(days=0.5)
             await life.check()
             purchase = await database.reader.purchases.find(order_id)

@@ -134,6 +134,7 @@ class FakePayer:
     has_sats: int = 10_000_000
     away: bool = False
     refuses: bool = False  # every payment
+    slow: timedelta = timedelta(0)  # its clock
     no_route: bool = False
     routing_msat: int = 1_234
     loses: str = ""  # the answer of the next call of this name
@@ -168,7 +169,7 @@ class FakePayer:
             return None
         if self.refuses:
             return WrapRefused("no")
-        if sold.invoice.expires <= self.lsp.clock():
+        if sold.invoice.expires <= self.lsp.clock() - self.slow:
             return WrapRefused("invoice expired")
         assert self.routing_msat <= fee_limit * 1_000
         self.sent.append(request)

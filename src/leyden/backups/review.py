@@ -14,7 +14,7 @@ from leyden.base.database.stores import Stores
 from leyden.base.rules.accounts import Organization
 from leyden.base.rules.times import to_iso
 from leyden.channels.rules import ledger
-from leyden.channels.rules.orders import ENDED
+from leyden.channels.rules.orders import ENDED, Order
 from leyden.people import api_keys
 from leyden.values import Struct
 
@@ -110,7 +110,14 @@ async def _orders(reader: Stores) -> list[str]:
     found, after = [], ""
     while batch := await reader.orders.all_(after=after, limit=_AT_ONCE):
         after = batch[-1].id
-        found += [
-            f"{each.id}, {each.status}" for each in batch if each.status not in ENDED
-        ]
+        found += [_order(each) for each in batch if each.status not in ENDED]
     return found
+
+
+def _order(order: Order) -> str:
+    if not order.quote.source:
+        return f"{order.id}, {order.status}"
+    return (
+        f"{order.id}, {order.status}, may be paid to {order.quote.source} since: "
+        "compare it with the payments of your lnd that pays"
+    )

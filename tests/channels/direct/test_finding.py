@@ -1,7 +1,6 @@
 """An opening that goes on while it is looked for is never missed."""
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -13,10 +12,8 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.rules.openings import Coin, OpeningState
 from leyden.channels.rules.payments import Outpoint
-from leyden.nodes.lnd.connection import LndAccess
-from tests.authority import Authority
+from tests.channels.direct.lnd_in_place import answering
 
-HOST: Final = "127.0.0.1"
 ORDER: Final = "an order"
 COIN: Final = Coin(sats=Sats(3_000_000), outpoint=Outpoint("ab" * 32, 0))
 POINT: Final = f"{'cd' * 32}:0"
@@ -77,28 +74,10 @@ class Hasty:
 async def seller(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[LndSeller]:
-    authority = Authority()
-    authority.give(tmp_path, HOST)
-    (tmp_path / "trusted.cert").write_text(authority.pem)
-    (tmp_path / "some.macaroon").write_bytes(b"\x02\x01")
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(tmp_path / "tls.cert", tmp_path / "tls.key")
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", Hasty(request.param).answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, HOST, 0, ssl_context=tls)
-    await site.start()
-    access = LndAccess(
-        host=HOST,
-        port=runner.addresses[0][1],
-        certificate=tmp_path / "trusted.cert",
-        macaroon=tmp_path / "some.macaroon",
-    )
-    seller = LndSeller(access)
-    yield seller
-    await seller.close()
-    await runner.cleanup()
+    async with answering(tmp_path, Hasty(request.param).answer) as access:
+        seller = LndSeller(access)
+        yield seller
+        await seller.close()
 
 
 async def test_an_opening_is_found_however_fast_it_proceeds(seller: LndSeller) -> None:

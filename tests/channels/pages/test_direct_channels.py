@@ -7,6 +7,7 @@ from msgspec.structs import force_setattr
 
 from leyden.base.platform import Platform
 from leyden.base.rules.units import Sats
+from leyden.channels.direct.base import Lsps
 from leyden.channels.direct.rules.extensions import (
     SUFFIX,
     Extension,
@@ -17,6 +18,7 @@ from leyden.values import replace
 from tests.base.pages.visitor import Visitor
 from tests.channels.api.flow.conftest import World
 from tests.channels.pages.test_channels import _text, ordered, until
+from tests.fakes.lsp import LSP_KEY, FakeLsp, FakePayer
 from tests.nodes.fleet_harness import FleetHarness
 
 ANOTHER = "7b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e56"
@@ -83,6 +85,39 @@ async def test_a_channel_is_listed_with_its_peer_and_its_real_cost(
     for shown in (cost, f'title="{KEY}"', f'title="{world.seller.pubkey}"'):
         assert shown in row
     assert "at most" not in row
+
+
+@pytest.mark.parametrize("claims", [True, False])
+async def test_a_bought_channel_says_what_is_known_of_it(
+    alice: Visitor, world: World, *, claims: bool
+) -> None:
+    lsp = FakeLsp(clock=world.channels.clock, claims=claims)
+    payer = FakePayer(lsp)
+    force_setattr(world.channels, "lsps", Lsps(("https://lsp",), lambda _url: lsp))
+    force_setattr(world.channels, "payer", payer)
+    sell_from(world, Source.LSPS1)
+    page = await ordered(alice, **{"for": "other", "node": KEY})
+    assert "until we have paid another LSP for your" in await _text(alice, page)
+    payer.away = True
+    pay(world)
+
+    async def later() -> str:
+        world.later(seconds=1)
+        return await _text(alice, page)
+
+    text = await until(later, shows="not bought your channel yet")
+    assert f"lncli connect {LSP_KEY}@" in text
+    payer.away = False
+    if claims:
+        await until(later, shows="Your channel is opening")
+        payer.mine()
+    said = (
+        "Only your node can see whose channel it is"
+        if claims
+        else "could not get the channel from the LSP"
+    )
+    text = await until(later, shows=said)
+    assert "your node rejected it" not in text
 
 
 def sell_from(world: World, *sources: Source) -> None:

@@ -10,6 +10,7 @@ from leyden.channels.direct.connection import refusal
 from leyden.channels.direct.lnd_paying import LndPaying
 from leyden.channels.rules.payments import Outpoint
 from leyden.errors import NodeRefused
+from leyden.lnd.rest import CALL_S
 from leyden.nodes.lnd.best_chain import BLOCK, BLOCK_HASH
 from leyden.nodes.lnd.connection import LndAccess
 from leyden.nodes.lnd.transactions import outputs_of
@@ -23,8 +24,8 @@ _MAX_CACHED: Final = 10_000
 class LndPayer(LndPaying):
     """An lnd with channels of its own to pay over; never the treasury's."""
 
-    def __init__(self, access: LndAccess) -> None:
-        super().__init__(access)
+    def __init__(self, access: LndAccess, *, answer_s: float = CALL_S) -> None:
+        super().__init__(access, answer_s=answer_s)
         # What a block's transaction pays to each output, by block hash and its id.
         self._outputs: dict[tuple[str, str], tuple[int, ...] | None] = {}
 

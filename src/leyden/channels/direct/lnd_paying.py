@@ -4,6 +4,7 @@ lnd knows a payment by its hash, and pays a hash once, which is what makes each 
 safe to repeat.
 """
 
+import asyncio
 import base64
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -18,7 +19,8 @@ from leyden.channels.direct.connection import (
     refusal,
 )
 from leyden.channels.direct.rules.wrapped import InnerInvoice, InnerPayment, PaidState
-from leyden.errors import NodeRefused
+from leyden.errors import NodeRefused, SellerAway
+from leyden.lnd.rest import CALL_S
 from leyden.nodes.lnd.connection import LndAccess
 
 _AMP: Final = {"30", "31"}  # feature bits
@@ -34,8 +36,9 @@ _STATES: Final = {
 class LndPaying:
     """Payments of one lnd."""
 
-    def __init__(self, access: LndAccess) -> None:
+    def __init__(self, access: LndAccess, *, answer_s: float = CALL_S) -> None:
         self._lnd = SellerConnection(access)
+        self._answer_s = answer_s  # for the first message of a stream
 
     async def decode(self, request: str) -> InnerInvoice | WrapRefused:
         """Decode an invoice; lnd checks its signature and its network."""
@@ -78,9 +81,11 @@ class LndPaying:
         key = base64.urlsafe_b64encode(bytes.fromhex(payment_hash)).decode()
         updates = self._lnd.stream("GET", f"/v2/router/track/{key}{query}")
         try:
-            async with aclosing(updates):
+            async with asyncio.timeout(self._answer_s), aclosing(updates):
                 async for update in updates:
                     return _payment(update)
+        except TimeoutError:
+            raise _silent() from None
         except NodeRefused as error:
             if error.code != _NOT_FOUND:
                 raise refusal(error) from error
@@ -96,10 +101,13 @@ class LndPaying:
         """
         try:
             updates = self._lnd.stream("POST", "/v2/router/send", wish)
-            async with aclosing(updates):
+            within_s = self._answer_s if until_begun else None
+            async with asyncio.timeout(within_s), aclosing(updates):
                 async for _ in updates:
                     if until_begun:
                         break
+        except TimeoutError:
+            raise _silent() from None
         except NodeRefused as error:
             if error.code == _ALREADY_EXISTS:
                 return None
@@ -113,6 +121,10 @@ def refused(error: NodeRefused) -> WrapRefused:
     if is_denied(error):
         raise refusal(error) from error
     return WrapRefused(error.message[:_LONGEST_WHY])
+
+
+def _silent() -> SellerAway:
+    return SellerAway(why="the seller does not answer", retry_after_s=5)
 
 
 def base64_of(hexadecimal: str) -> str:

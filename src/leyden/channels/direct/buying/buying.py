@@ -6,6 +6,7 @@
    the purchase to `paying`. Then tell lnd to pay.
 3. Ask lnd until it is known how that ended. A lost answer is no answer: the payment is
    asked for, and told to lnd again if lnd has none with this hash, which pays it once.
+   A refusal is an answer once the invoice has expired.
 4. A failed payment fails the order, whose own payment is handed back. A payment that
    succeeded is booked, and the customer's payment is settled: from here on the money
    is gone.
@@ -31,6 +32,7 @@ from leyden.channels.direct.buying import lsp_source
 from leyden.channels.direct.rules import purchases
 from leyden.channels.direct.rules.purchases import (
     LOST_AFTER,
+    LOST_AFTER_BLOCKS,
     SHORTEST,
     LspPurchase,
     LspPurchaseStatus,
@@ -46,7 +48,7 @@ from leyden.channels.rules import ledger, orders
 from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Reason
 from leyden.channels.rules.orders import Order, OrderEvent
-from leyden.channels.rules.payments import Outpoint
+from leyden.channels.rules.payments import InvoiceState, Outpoint
 from leyden.channels.services import ChannelServices
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import SellerAway
@@ -58,6 +60,8 @@ _RETRY_AFTER: Final = timedelta(seconds=5)
 _LONGEST_PAUSE: Final = timedelta(minutes=5)
 _PAUSES: Final = 30  # an age is divided by this
 _MSAT: Final = 1_000
+# What lnd's clock may differ from ours by.
+_SKEW: Final = timedelta(minutes=10)
 
 
 async def buy(channels: ChannelServices, due: ClaimedTask, order: Order) -> None:
@@ -103,30 +107,43 @@ class _Step:
 
     async def wait(self) -> None:
         """Wait; while nothing is paid, the order can be cancelled, and may be over."""
+        if self._purchase.status is LspPurchaseStatus.PAYING:
+            await self._secure(await self._treasury_height())
+            return
         if self._purchase.status not in _UNASKED:
             await self._look_again()
             return
         order = await self._reader.orders.get(self._order.id)
-        if order.status in filling.NOT_ASKED and filling.waited_long(
-            self._channels, order
+        # An order with an invoice is given up by `_start`, which asks lnd before: a
+        # restored database may not know of a payment.
+        if (
+            self._purchase.status is LspPurchaseStatus.WANTED
+            and order.status in filling.NOT_ASKED
+            and filling.waited_long(self._channels, order)
         ):
             await self._give_up("nobody sold it in time")
             return
+        pause = self._pause(order.paid_at or order.created, _RETRY_AFTER)
+        await self._wait_unasked(pause)
+
+    async def _wait_unasked(self, pause: timedelta) -> None:
         async with self._due.transaction() as tx:
             work = await self._load(tx)
             order = work.order(self._order.id)
             if order.may(OrderEvent.UNREACHED):
                 work.move(orders.advance(order, OrderEvent.UNREACHED))
             await work.flush(tx)
-            pause = self._pause(order.paid_at or order.created, _RETRY_AFTER)
             await self._due.reschedule(tx, due=work.now + pause)
 
     # Before anything is paid.
 
     async def _place(self) -> None:
         """Order the channel at the LSP, and store what it asks for."""
-        order = self._order
-        payer, _ = await lsp_source.ready(self._channels)
+        order = await filling.look_up_payment(self._channels, self._order)
+        if order.invoice is InvoiceState.SETTLED:
+            await self._wait_for_operator()
+            return
+        payer, node = await lsp_source.ready(self._channels)
         answer = await self._lsp().order(order.quote.channel)
         if isinstance(answer, LspRefused):
             log.warning(
@@ -167,8 +184,22 @@ class _Step:
             price=answer.price,
             routing_limit=purchases.routing_limit(answer.price, limits.routing_ppm),
             expires=decoded.expires,
+            height=node.height,
         )
         await self._save(after)
+
+    async def _wait_for_operator(self) -> None:
+        """Neither buy nor hand back: a channel was, or may have been, bought.
+
+        A customer's payment is settled after ours, or while ours may succeed. So the
+        database was restored from before that, and doesn't know the payment.
+        """
+        log.error(
+            "an order is paid, and its purchase unknown: compare it with the payments "
+            "of the lnd that pays other LSPs",
+            extra={"order": self._order.id},
+        )
+        await self._wait_unasked(_LONGEST_PAUSE)
 
     async def _start(self) -> None:
         """Store that it is being paid for; the next step tells lnd."""
@@ -189,7 +220,7 @@ class _Step:
         if looked_up.held_htlc != order.held_htlc:
             await filling.reschedule(self._channels, self._due, timedelta(0))
             return
-        if not await self._submit(node):
+        if not await self._submit(node, is_paid=is_ours):
             await self.wait()
 
     async def _why_over(self, order: Order, node: PayerNode) -> str:
@@ -203,8 +234,12 @@ class _Step:
             return "nobody sold it in time"
         return ""
 
-    async def _submit(self, node: PayerNode) -> bool:
-        """Move order and purchase on, if the budget allows it and they stand there."""
+    async def _submit(self, node: PayerNode, *, is_paid: bool) -> bool:
+        """Move order and purchase on, if they stand there.
+
+        The budget must allow it, and no other channel to the node be under way, unless
+        it is paid.
+        """
         channels = self._channels
         async with self._due.transaction() as tx:
             work = await self._load(tx)
@@ -214,10 +249,11 @@ class _Step:
             await tx.purchases.lock()  # so that no other one is counted meanwhile
             peer = order.quote.channel.node_key
             cost = Sats(self._purchase.price + self._purchase.routing_limit)
-            if await tx.orders.is_opening_to(
-                peer, but=order.id
-            ) or not await lsp_source.is_within_budget(
-                tx, channels, cost, now=work.now
+            if not is_paid and (
+                await tx.orders.is_opening_to(peer, but=order.id)
+                or not await lsp_source.is_within_budget(
+                    tx, channels, cost, now=work.now
+                )
             ):
                 return False
             work.move(orders.advance(order, OrderEvent.ASKED))
@@ -226,7 +262,6 @@ class _Step:
                 PurchaseEvent.STARTED,
                 payer=node.pubkey,
                 began=work.now,
-                height=node.height,
             )
             await tx.purchases.save(self._purchase, after)
             await work.flush(tx)
@@ -249,34 +284,53 @@ class _Step:
                 await self._book_paid(payment)
             case PaidState.FAILED:
                 await self._refused(payment.why)
-            case PaidState.NONE:
+            case PaidState.NONE if self._is_safe(node.height):
                 await self._send(payer)
             case _:
-                await self._secure(node)
+                await self._secure(node.height)
 
     async def _send(self, payer: Payer) -> None:
-        """Tell lnd to pay, maybe again; an expired invoice it certainly refuses."""
+        """Tell lnd to pay, maybe again; an expired invoice it certainly refuses.
+
+        Until then, an earlier request may still arrive at lnd, whatever it says of this
+        one.
+        """
         purchase, now = self._purchase, self._channels.clock()
-        is_over = purchase.expires is not None and purchase.expires <= now
+        is_over = purchase.expires is not None and purchase.expires + _SKEW <= now
         order = await filling.look_up_payment(self._channels, self._order)
         held = await self._reader.ledger.balance(ledger.held(order.id))
         if held < order.total_fee and not is_over:
-            # An earlier request may still arrive at lnd, until the invoice expires.
             await self._look_again()
             return
         await self._reader.tasks.check_held(self._due.claim)
         refused = await payer.pay(purchase.invoice, fee_limit=purchase.routing_limit)
         if refused is not None:
             payment = await payer.payment(purchase.payment_hash)
-            if payment.state in {PaidState.NONE, PaidState.FAILED}:
-                await self._refused(refused.why)
+            if payment.state is PaidState.NONE:
+                await self._refuse_once(refused.why, is_over=is_over)
                 return
         await filling.reschedule(self._channels, self._due, _SOON)
 
-    async def _secure(self, node: PayerNode) -> None:
+    async def _refuse_once(self, why: str, *, is_over: bool) -> None:
+        if is_over:
+            await self._refused(why)
+            return
+        log.warning("lnd refuses to pay", extra={"order": self._order.id, "why": why})
+        await self._look_again()
+
+    def _is_safe(self, height: int) -> bool:
+        """Return whether the customer's payment is held long enough, or not at all."""
+        return filling.lock_left(self._order, height) >= self._rules.lock_left
+
+    async def _treasury_height(self) -> int:
+        """Return the height for when the lnd that pays is away; 0 if unknown."""
+        treasury = self._channels.treasury
+        return (await treasury.holdings()).height if treasury else 0
+
+    async def _secure(self, height: int) -> None:
         """Settle the customer's payment before it expires, as ours may succeed."""
         order = self._order
-        if filling.lock_left(order, node.height) >= self._rules.lock_left:
+        if self._is_safe(height):
             await self._look_again()
             return
         settled = await self._settle()
@@ -326,8 +380,11 @@ class _Step:
     async def _look_for_channel(self) -> None:
         purchase, lsp = self._purchase, self._lsp()
         payer, node = await self._same_payer()
-        now = self._channels.clock()
-        is_late = purchase.paid_at is None or now - purchase.paid_at >= LOST_AFTER
+        since = purchase.paid_at or self._channels.clock()
+        is_late = (
+            self._channels.clock() - since >= LOST_AFTER
+            and node.height - purchase.height >= LOST_AFTER_BLOCKS
+        )
         try:
             found = await lsp.find(purchase.lsp_order)
         except SellerAway:

@@ -62,9 +62,12 @@ FROM purchase
 WHERE channel_point = :channel_point;
 
 -- name: lock
--- The budget: whoever is about to spend of it waits for the others. There is one row.
-SELECT pubkey
-FROM treasury
+-- The budget: whoever is about to spend of it waits for the others, as each locks the
+-- rows of all that may. Always in the order of their ids, so that there are no deadlocks.
+SELECT order_id
+FROM purchase
+WHERE status = 'ordered'
+ORDER BY order_id
 /* FOR UPDATE */;
 
 -- name: spent_since

@@ -32,7 +32,9 @@ LONGEST_DELTA: Final = 432
 # With less time left, an invoice is not paid but replaced.
 SHORTEST: Final = timedelta(minutes=2)
 # After so long without a channel in the chain, what was paid for it counts as lost.
+# The blocks are about two days', for a clock that jumps.
 LOST_AFTER: Final = timedelta(days=3)
+LOST_AFTER_BLOCKS: Final = 288
 _WITHIN_BLOCKS: Final = 6
 _SATS: Final = re.compile(r"[0-9]{1,16}")
 _ID: Final = re.compile(r"[!-~]{1,64}")
@@ -97,9 +99,9 @@ class LspPurchase(Struct, frozen=True, kw_only=True):
     price: Sats = Sats(0)  # the invoice's amount
     routing_limit: Sats = Sats(0)
     expires: datetime | None = None  # the invoice
+    height: int = 0  # of the chain when it was stored, and so before it was paid
     payer: str = ""  # the public key of the lnd that pays
     began: datetime | None = None  # to pay
-    height: int = 0  # of the chain then
     routing_fee: Sats = Sats(0)  # paid
     paid_at: datetime | None = None
     channel_point: str = ""
