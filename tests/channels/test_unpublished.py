@@ -245,7 +245,9 @@ async def test_a_channel_that_a_restored_database_does_not_know_is_not_given_up(
     jit.orders.now += timedelta(minutes=1)
     async with jit.serving():
         (paid,) = jit.forwarding.pay(scid, OTHER_HASH, SIZE)
+        await jit.becomes(scid, JitStatus.OPENING)
         await until(lambda: is_alarmed(jit, before.id), within_s=20)
+        await asyncio.sleep(0.5)  # it is not given up
         jit.orders.now += timedelta(seconds=90)
         await jit.resolved(paid)
     assert paid.fate is Fate.FAILED
