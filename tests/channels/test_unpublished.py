@@ -45,6 +45,7 @@ async def test_a_channel_is_published_once_its_payment_is_claimed(
         scid = (await newest(jit)).scid
         jit.forwarding.pay(scid, HASH, SIZE)
         order = await jit.becomes(scid, JitStatus.RESUMING)
+        await until(lambda: _is_forwarded(jit), within_s=20)
         jit.orders.now += timedelta(minutes=30)  # the node keeps it
         (channel,) = jit.purse.channels.values()
         assert not channel.published
@@ -371,6 +372,7 @@ async def test_a_node_that_paid_since_it_bought_gets_a_published_channel(
         jit.forwarding.answers = False
         jit.forwarding.pay(second, OTHER_HASH, SIZE)
         await jit.becomes(second, JitStatus.RESUMING)
+        await until(lambda: _is_forwarded(jit), within_s=20)
         assert all(each.published for each in jit.purse.channels.values())
         jit.forwarding.resolve(OTHER_HASH, claims=True)
         await jit.becomes(second, JitStatus.EARNED)
