@@ -1,5 +1,6 @@
 """Orders whose node trusts us: their channel is published once they are paid."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -11,11 +12,14 @@ from leyden.channels.direct.jit import state
 from leyden.channels.direct.rules.jit import GIVEN_UP_AFTER, JitOrder, JitStatus
 from leyden.channels.rules import ledger
 from leyden.values import replace
-from tests.channels.jit_harness import FEE, HASH, PEER, SIZE, JitHarness
+from tests.channels.jit_harness import FEE, HASH, OTHER, PEER, SIZE, JitHarness
 from tests.channels.orders_harness import OrdersHarness
 from tests.channels.test_jit import COST, OTHER_HASH, balance
 from tests.fakes.forwarding import Fate, alias_of
 from tests.waiting import until
+
+_ITS_OWN = 900 << 40  # a channel that the node opened itself
+_MOST_LISTED = 400
 
 
 @pytest.fixture
@@ -41,6 +45,7 @@ async def test_a_channel_is_published_once_its_payment_is_claimed(
         scid = (await newest(jit)).scid
         jit.forwarding.pay(scid, HASH, SIZE)
         order = await jit.becomes(scid, JitStatus.RESUMING)
+        await until(lambda: _is_forwarded(jit), within_s=20)
         jit.orders.now += timedelta(minutes=30)  # the node keeps it
         (channel,) = jit.purse.channels.values()
         assert not channel.published
@@ -241,7 +246,9 @@ async def test_a_channel_that_a_restored_database_does_not_know_is_not_given_up(
     jit.orders.now += timedelta(minutes=1)
     async with jit.serving():
         (paid,) = jit.forwarding.pay(scid, OTHER_HASH, SIZE)
+        await jit.becomes(scid, JitStatus.OPENING)
         await until(lambda: is_alarmed(jit, before.id), within_s=20)
+        await asyncio.sleep(0.5)  # it is not given up
         jit.orders.now += timedelta(seconds=90)
         await jit.resolved(paid)
     assert paid.fate is Fate.FAILED
@@ -306,6 +313,129 @@ async def test_a_process_that_dies_leaves_the_next_one_to_publish(
     jit.forwarding.resolve(HASH, claims=True)
     async with jit.serving():
         await becomes_published(jit, scid)
+
+
+async def test_an_order_that_lnd_does_not_give_up_keeps_no_other_from_being_published(
+    jit: JitHarness,
+) -> None:
+    jit.forwarding.claims = False
+    jit.purse.online.add(OTHER)
+    async with jit.serving():
+        first, second = sorted([await jit.bought(), await jit.bought(OTHER)])
+        (paid,) = jit.forwarding.pay(first, HASH, SIZE)
+        await jit.resolved(paid)
+        jit.orders.now += timedelta(seconds=10)
+        stuck = await jit.becomes(first, JitStatus.UNPAID)
+        jit.unpublished.keeps.add(stuck.id)
+        jit.orders.now += GIVEN_UP_AFTER
+        await jit.becomes(first, JitStatus.RETRACTING)
+        jit.forwarding.claims = True
+        jit.forwarding.pay(second, OTHER_HASH, SIZE)
+        await jit.becomes(second, JitStatus.EARNED)
+        await until(lambda: jit.unpublished.published, within_s=20)
+        jit.unpublished.keeps.clear()
+        await jit.becomes(first, JitStatus.EXPIRED)
+
+
+async def test_what_lnd_sends_over_a_channel_that_is_being_given_up_is_published(
+    jit: JitHarness,
+) -> None:
+    """The node has another channel with us by now, and lnd chose this one for it."""
+    jit.forwarding.claims = False
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.resolved(paid)
+        jit.orders.now += timedelta(seconds=10)
+        await jit.becomes(scid, JitStatus.UNPAID)
+        (point,) = jit.purse.channels
+        jit.forwarding.aliases[_ITS_OWN] = point
+        jit.unpublished.dies_at = "giving up"
+        jit.orders.now += GIVEN_UP_AFTER
+        await until(lambda: not jit.unpublished.dies_at, within_s=20)
+        jit.forwarding.answers = False
+        jit.forwarding.pay(_ITS_OWN, OTHER_HASH, 5_000_000)
+        await jit.becomes(scid, JitStatus.UNPAID)
+        jit.forwarding.resolve(OTHER_HASH, claims=True)
+        await becomes_published(jit, scid)
+
+
+async def test_a_node_that_paid_since_it_bought_gets_a_published_channel(
+    jit: JitHarness,
+) -> None:
+    """Else lnd may send what is for its first channel over the second."""
+    async with jit.serving():
+        first, second = await jit.bought(), await jit.bought()
+        jit.forwarding.pay(first, HASH, SIZE)
+        await jit.becomes(first, JitStatus.EARNED)
+        await becomes_published(jit, first)
+        jit.forwarding.answers = False
+        jit.forwarding.pay(second, OTHER_HASH, SIZE)
+        await jit.becomes(second, JitStatus.RESUMING)
+        await until(lambda: _is_forwarded(jit), within_s=20)
+        assert all(each.published for each in jit.purse.channels.values())
+        jit.forwarding.resolve(OTHER_HASH, claims=True)
+        await jit.becomes(second, JitStatus.EARNED)
+    assert not (await jit.order(second)).trusts
+
+
+async def test_many_payments_that_wait_for_a_channel_are_looked_at_less_often(
+    jit: JitHarness,
+) -> None:
+    jit.forwarding.answers = False
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.RESUMING)
+        (point,) = jit.purse.channels
+        others = jit.forwarding.pay(alias_of(point), OTHER_HASH, *[5_000] * 400)
+        await asyncio.sleep(1)
+        before = jit.forwarding.listed
+        await asyncio.sleep(1)
+        assert jit.forwarding.listed - before < _MOST_LISTED
+        jit.orders.now += timedelta(seconds=90)
+        await jit.resolved(*others)
+
+
+async def test_a_process_that_lost_its_task_gives_nothing_up(jit: JitHarness) -> None:
+    """Another one may be opening this channel."""
+    jit.unpublished.dies_at = "funded"
+    async with jit.serving():
+        scid = await jit.bought()
+        order = await jit.order(scid)
+        jit.unpublished.keeps.add(order.id)
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await until(lambda: not jit.unpublished.dies_at, within_s=20)
+        async with jit.orders.database.transaction() as tx:
+            await tx.run(Statement("UPDATE task SET fence = fence + 1"))
+        jit.unpublished.keeps.clear()
+        await asyncio.sleep(1)
+    assert jit.unpublished.gave_up == []
+
+
+async def test_a_channel_that_nobody_can_publish_is_an_alarm(
+    harness: OrdersHarness,
+) -> None:
+    jit = trusting(harness)
+    jit.unpublished.refuses = "the platform's machine is lost"
+    async with jit.serving():
+        scid = await jit.bought()
+        before = await jit.order(scid)
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.EARNED)
+    jit.orders.now += timedelta(hours=1)
+    assert not await is_alarmed(jit, before.id)
+    jit.purse.pubkey = OTHER  # the purse is another lnd now
+    async with jit.serving():
+        await until(lambda: is_alarmed(jit, before.id), within_s=20)
+    jit.purse.pubkey = before.purse  # ... or the database is older than the payment
+    jit.orders.now += timedelta(hours=1)
+    async with jit.orders.database.transaction() as tx:
+        await tx.jit_orders.drop_parts(before.id)
+        await tx.run(Statement("DELETE FROM jit_order"))
+    assert not await is_alarmed(jit, before.id)
+    async with jit.serving():
+        await until(lambda: is_alarmed(jit, before.id), within_s=20)
 
 
 async def test_permissions_that_are_missing_are_named(jit: JitHarness) -> None:

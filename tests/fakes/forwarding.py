@@ -75,6 +75,7 @@ class FakeForwarding:
     answered: list[HtlcAnswer] = field(default_factory=list)
     drops_answers: int = 0  # so many of the next ones break the connection instead
     interceptors: int = 0
+    listed: int = 0  # how often
     pauses_at: str = ""  # "alias" or "answer": nothing of it happens until it goes on
     paused: asyncio.Event = field(default_factory=asyncio.Event)
     goes_on: asyncio.Event = field(default_factory=asyncio.Event)
@@ -173,6 +174,7 @@ class FakeForwarding:
     async def channels(self) -> list[JitChannel]:
         """List the payers' channel, and those that the seller opened."""
         self._check_reachable()
+        self.listed += 1
         return [*self._payers(), *self._opened()]
 
     def _payers(self) -> list[JitChannel]:

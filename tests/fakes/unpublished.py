@@ -25,7 +25,10 @@ class FakeUnpublished:
     forwarding: FakeForwarding
     refuses: str = ""  # why nothing is published
     allowed: bool = True  # by our macaroon
-    dies_at: str = ""  # "funded", "stored" or "given up": the answer never arrives
+    # "funded", "stored", "giving up" or "given up": the answer never arrives.
+    dies_at: str = ""
+    keeps: set[str] = field(default_factory=set)  # orders that are not given up
+    gave_up: list[str] = field(default_factory=list)  # orders
     published: list[str] = field(default_factory=list)  # transactions
     robbed_msat: int = 0  # claimed in channels that were given up
     _made: int = 0
@@ -89,6 +92,10 @@ class FakeUnpublished:
         """Forget what is not signed, and the channel; unlock the coins."""
         seller, forwarding = self.forwarding.seller, self.forwarding
         seller.check_reachable()
+        self._maybe_die("giving up")
+        if order_id in self.keeps:
+            raise SellerAway(why="lnd didn't abandon a channel", retry_after_s=5)
+        self.gave_up.append(order_id)
         for each in list(seller.channels.values()):
             if each.wanted.order_id != order_id or each.published:
                 continue

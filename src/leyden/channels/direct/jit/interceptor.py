@@ -26,7 +26,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from leyden.channels.direct import reservations
-from leyden.channels.direct.base import Interception, Purse, WantedOpening
+from leyden.channels.direct.base import (
+    Interception,
+    Purse,
+    Unpublished,
+    WantedOpening,
+)
 from leyden.channels.direct.jit import purse as purses
 from leyden.channels.direct.jit.steps import Steps
 from leyden.channels.direct.rules import jit
@@ -41,12 +46,15 @@ from leyden.channels.direct.rules.jit import (
     Payment,
     Step,
 )
-from leyden.channels.direct.rules.openings import OpeningRefused, OpeningState
+from leyden.channels.direct.rules.openings import Coin, OpeningRefused, OpeningState
 from leyden.channels.services import ChannelServices, JitSettings
 from leyden.errors import Away, SellerAway, Stale
 from leyden.values import Struct, replace
 
 log = logging.getLogger(__name__)
+
+# Why a channel can't be published.
+NOT_STORED: Final = "its transaction is not known"
 
 _AT_ONCE: Final = 0.0
 _SOON_S: Final = 0.1  # lnd opens the channel, or its peer answers
@@ -88,6 +96,7 @@ class Interceptor:
         self.connected_at: datetime | None = None
         self.pubkey = ""
         self.unpublished: set[str] = set()  # orders whose channel may be so
+        self._passing = 0  # HTLCs for others that wait
 
     def holds(self, order: JitOrder) -> bool:
         """Return whether a payment to the order's channel id is held."""
@@ -148,16 +157,20 @@ class Interceptor:
         It was never forwarded over one that is not, so it may be failed.
         """
         since = self._channels.clock()
-        while connection is self._connection:  # else lnd asks again
-            with contextlib.suppress(Away):
-                waits = await self._is_unpublished(htlc.scid)
-                is_over = self._channels.clock() - since >= jit.HOLD
-                if not waits or is_over:
-                    if connection is self._connection:
-                        answer = HtlcAnswer(htlc.circuit, fails=waits)
-                        await connection.answer(answer)
-                    return
-            await asyncio.sleep(_SOON_S)
+        self._passing += 1
+        try:
+            while connection is self._connection:  # else lnd asks again
+                with contextlib.suppress(Away):
+                    waits = await self._is_unpublished(htlc.scid)
+                    is_over = self._channels.clock() - since >= jit.HOLD
+                    if not waits or is_over:
+                        if connection is self._connection:
+                            answer = HtlcAnswer(htlc.circuit, fails=waits)
+                            await connection.answer(answer)
+                        return
+                await asyncio.sleep(_SOON_S * max(1.0, self._passing / _UNHURRIED))
+        finally:
+            self._passing -= 1
 
     async def _is_unpublished(self, scid: int) -> bool:
         return any(
@@ -284,7 +297,10 @@ class Interceptor:
             why = "no coins of the purse are left"
             await self._refuse(order, connection, JitEvent.RETURNED, why)
             return
-        await self._steps.open(order, replace(order, coins=coins))
+        trusts = order.trusts and await purses.is_stranger(
+            self._channels, self._purse, order.peer, order_id=order.id
+        )
+        await self._steps.open(order, replace(order, coins=coins, trusts=trusts))
 
     async def _why_not(self, order: JitOrder, sat_per_vb: int) -> str:
         """Return why no channel is opened for the order now; "" if one can be.
@@ -355,12 +371,10 @@ class Interceptor:
         of an opening can last, and it is begun anew.
         """
         self.unpublished.add(order.id)
-        own = self._purse.unpublished
-        if own is None:
-            raise SellerAway(why="the purse opens no such channels", retry_after_s=5)
+        own = self._own()
         opening = await self._purse.seller.find(order.id, order.coins)
         if opening.state is OpeningState.UNDECIDED and not order.transaction:
-            await own.give_up(order.id, "", order.coins)
+            await self.give_up(order, "", order.coins)
         elif opening.state is OpeningState.NONE:
 
             async def store(transaction: str) -> None:
@@ -389,9 +403,21 @@ class Interceptor:
         listed = await self._purse.forwarding.channels()
         channel = next((each for each in listed if each.point == point), None)
         if channel is None or channel.remote or not channel.settled:
-            await self._steps.alarm(order, point, "its transaction is not known")
-        elif self._purse.unpublished is not None:
-            await self._purse.unpublished.give_up(order.id, point, ())
+            await self._steps.alarm(order.id, point, NOT_STORED)
+        else:
+            await self.give_up(order, point, ())
+
+    async def give_up(
+        self, order: JitOrder, point: str, coins: tuple[Coin, ...]
+    ) -> None:
+        """Forget an opening or a channel, unless another process may be opening it."""
+        await self._steps.check_held()
+        await self._own().give_up(order.id, point, coins)
+
+    def _own(self) -> Unpublished:
+        if (own := self._purse.unpublished) is None:
+            raise SellerAway(why="the purse opens no such channels", retry_after_s=5)
+        return own
 
     async def _refuse(
         self,

@@ -15,7 +15,7 @@ from leyden.base.rules.times import from_us
 from leyden.base.rules.units import Sats
 from leyden.channels.direct import reservations
 from leyden.channels.direct.base import Purse
-from leyden.channels.direct.jit.purse import RecentWallet
+from leyden.channels.direct.jit.purse import RecentWallet, is_stranger
 from leyden.channels.direct.lsps1.rpc import Transaction
 from leyden.channels.direct.rules import jit, lsps1
 from leyden.channels.direct.rules.jit import JitOffer, JitOrder, JitStatus
@@ -113,7 +113,9 @@ class JitOffers:
             wallet, reserved, capacity, wallet.fee_sat_per_vb
         ):
             raise lsps1.rejected("channels are sold out for now; try again later")
-        trusts = self._rules.client_trusts_lsp and await self._is_stranger(peer)
+        trusts = self._rules.client_trusts_lsp and await is_stranger(
+            self._channels, self._purse, peer
+        )
         async with transaction() as tx:
             await self.check_limits(tx, peer, now, purse=wallet.pubkey)
             while True:
@@ -133,16 +135,6 @@ class JitOffers:
                 )
                 if await tx.jit_orders.add(order):
                     return order
-
-    async def _is_stranger(self, peer: str) -> bool:
-        """Return whether the node never paid for a channel, and has none with us.
-
-        lnd may send what is for one of its channels over any other of them.
-        """
-        if await self._channels.database.reader.jit_orders.earned_from(peer):
-            return False
-        listed = await self._purse.forwarding.channels()
-        return all(each.peer != peer for each in listed)
 
     async def check_limits(
         self, tx: Stores, peer: str, now: datetime, *, purse: str

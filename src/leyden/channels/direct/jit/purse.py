@@ -32,6 +32,20 @@ async def read(
     return wallet
 
 
+async def is_stranger(
+    channels: ChannelServices, purse: Purse, peer: str, *, order_id: str | None = None
+) -> bool:
+    """Return whether the node never paid for a channel, and has none with us.
+
+    lnd may send what is for one of its channels over any other of them. What is the
+    order's own does not count.
+    """
+    if await channels.database.reader.jit_orders.earned_from(peer):
+        return False
+    listed = await purse.forwarding.channels()
+    return all(each.peer != peer or each.order_id == order_id for each in listed)
+
+
 class RecentWallet:
     """The purse's wallet as it was a moment ago, for many who ask at once."""
 

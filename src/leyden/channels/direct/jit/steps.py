@@ -114,13 +114,13 @@ class Steps:
             await tx.jit_orders.drop_parts(order.id)
         _log(order, JitEvent.RETRACTED)
 
-    async def alarm(self, order: JitOrder, point: str, why: str) -> None:
-        """Raise an alarm: a node claimed, and its channel can't be published."""
+    async def alarm(self, order_id: str, point: str, why: str) -> None:
+        """Raise an alarm: a node may have claimed, and its channel isn't published."""
         found = Finding(
             kind=AlarmKind.PURSE_UNPUBLISHED,
-            subject=order.id,
-            what=f"just-in-time order {order.id}: lnd doesn't publish the funding "
-            f"transaction of channel {point}, whose payment the node claimed: {why}; "
+            subject=order_id,
+            what=f"just-in-time order {order_id}: lnd doesn't publish the funding "
+            f"transaction of channel {point}, whose node may have claimed: {why}; "
             "see docs/operators/just-in-time.md",
             lasts=_ALARM_LASTS,
         )

@@ -15,7 +15,7 @@ from prometheus_client import Gauge
 from leyden.channels.direct.base import Purse
 from leyden.channels.direct.jit import purse as purses
 from leyden.channels.direct.jit import state
-from leyden.channels.direct.jit.interceptor import Interceptor
+from leyden.channels.direct.jit.interceptor import NOT_STORED, Interceptor
 from leyden.channels.direct.jit.offers import MOST_SOLD
 from leyden.channels.direct.jit.steps import Steps
 from leyden.channels.direct.rules import jit
@@ -37,6 +37,8 @@ _FREE: Final = Gauge(
     "Coins of the purse that no just-in-time channel has.",
 )
 _COUNTED_EVERY: Final = timedelta(minutes=1)
+_FORWARDED: Final = frozenset({JitStatus.RESUMING, JitStatus.EARNED})
+_SEARCHED_EVERY: Final = timedelta(minutes=5)  # sooner than an alarm of it ends
 
 _BUSY_S: Final = 0.5
 _IDLE_S: Final = 5.0
@@ -61,6 +63,7 @@ class Watch:
         self._interceptor = interceptor
         self._pruned_at = channels.clock() - _PRUNED_EVERY
         self._counted_at = channels.clock() - _COUNTED_EVERY
+        self._searched_at = channels.clock() - _SEARCHED_EVERY
         self._orders = channels.database.reader.jit_orders
 
     async def run(self) -> None:
@@ -92,29 +95,36 @@ class Watch:
         now = self._channels.clock()
         await self._forget(now)
         unpublished = set(self._interceptor.unpublished)
-        found = [
-            each
-            for each in await self._orders.unresolved(since=now - jit.CLAIMED_WITHIN)
-            if each.purse == self._interceptor.pubkey
-        ]
+        unresolved = await self._orders.unresolved(since=now - jit.CLAIMED_WITHIN)
+        found = [each for each in unresolved if each.purse == self._interceptor.pubkey]
         may_be = {each.id for each in found if each.is_unpublished}
         self._interceptor.unpublished -= unpublished - may_be
         moved = await self._settle(found, now)
+        failed: Away | Stale | None = None
         for order in found:
             if order.id in moved:
                 continue
-            if order.is_unpublished and order.channel_point:
-                await self._publish(order, now)
-            elif not self._interceptor.holds(order):
-                await self.end_unheld(order, now)
+            try:
+                await self._follow(order, now)
+            except (Away, Stale) as error:
+                failed = error  # what the nodes of others claimed is published
         if moved:
             self._steps.news.set()  # what was claimed is published
+        await self._search(unresolved, now)
+        if failed is not None:
+            raise failed
         await self._count(now)
         return any(
             each.status is not JitStatus.UNPAID
             and now - max(each.held_at, each.resumed_at) < jit.KEPT
             for each in found
         )
+
+    async def _follow(self, order: JitOrder, now: datetime) -> None:
+        if order.is_unpublished and order.channel_point:
+            await self._publish(order, now)
+        elif not self._interceptor.holds(order):
+            await self.end_unheld(order, now)
 
     async def _forget(self, now: datetime) -> None:
         """Let unpaid orders expire, and delete those that did a day ago."""
@@ -187,8 +197,8 @@ class Watch:
                 await self._steps.turn_back(order, JitEvent.REFUSED)
             elif opening.channel_point and order.trusts:
                 await self._interceptor.discard(order, opening.channel_point)
-            elif order.trusts and self._purse.unpublished is not None:
-                await self._purse.unpublished.give_up(order.id, "", order.coins)
+            elif order.trusts:
+                await self._interceptor.give_up(order, "", order.coins)
         elif order.channel_point and order.funding_fee is None:
             opening = await self._purse.seller.find(order.id, order.coins)
             if opening.fee is not None:
@@ -200,8 +210,7 @@ class Watch:
         if own is None:
             raise SellerAway(why="the purse publishes nothing", retry_after_s=5)
         if order.status is JitStatus.RETRACTING:
-            await own.give_up(order.id, order.channel_point, order.coins)
-            await self._steps.retract(order)
+            await self._retract(order)
             return
         if order.status in HELD_STATES:
             if not self._interceptor.holds(order):
@@ -224,13 +233,48 @@ class Watch:
             await self._steps.check_held()
             why = await own.publish(order.id, order.transaction, order.coins)
             if why and not is_published:
-                await self._steps.alarm(order, order.channel_point, why)
+                await self._steps.alarm(order.id, order.channel_point, why)
                 return
             opening = await self._purse.seller.find(order.id, order.coins)
             if opening.fee is not None:
                 await self._steps.book_funding(order, opening.fee)
         elif step is Publication.GIVE_UP and not self._interceptor.holds(order):
             await self._steps.turn_back(order, JitEvent.GIVEN_UP)
+
+    async def _retract(self, order: JitOrder) -> None:
+        """Forget channel and transaction, unless something is in the channel by now.
+
+        lnd may send what is for another channel of the node's over this one.
+        """
+        point = order.channel_point
+        listed = await self._purse.forwarding.channels()
+        channel = next((each for each in listed if each.point == point), None)
+        if channel is not None and (channel.remote or not channel.settled):
+            await self._steps.turn_back(order, JitEvent.REFUSED)
+            return
+        await self._interceptor.give_up(order, point, order.coins)
+        await self._steps.retract(order)
+
+    async def _search(self, unresolved: list[JitOrder], now: datetime) -> None:
+        """Raise alarms for what nobody publishes: its lnd, or its order, is gone."""
+        pubkey = self._interceptor.pubkey
+        if not pubkey or now - self._searched_at < _SEARCHED_EVERY:
+            return
+        for order in unresolved:
+            may_be_claimed = order.is_unpublished and order.status in _FORWARDED
+            if order.purse != pubkey and may_be_claimed:
+                why = "the purse is another lnd now"
+                await self._steps.alarm(order.id, order.channel_point, why)
+        for each in await self._purse.forwarding.channels():
+            if not (each.remote and jit.is_id(each.order_id)):
+                continue
+            known = await self._orders.find(each.order_id)
+            if known is not None and known.channel_point == each.point:
+                continue
+            opening = await self._purse.seller.find(each.order_id, ())
+            if opening.state is OpeningState.UNPUBLISHED:
+                await self._steps.alarm(each.order_id, each.point, NOT_STORED)
+        self._searched_at = now
 
     def _since(self, at: datetime, now: datetime) -> timedelta:
         """Return how long we could have been asked about an HTLC since then."""

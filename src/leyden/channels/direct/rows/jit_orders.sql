@@ -33,6 +33,7 @@ SET
     resumed_at = :resumed_at,
     funding_fee = :funding_fee,
     earned_msat = :earned_msat,
+    trusts = :trusts,
     funding_transaction = :funding_transaction
 WHERE id = :id
     AND status = :was

@@ -6,9 +6,8 @@
       └─LAPSED─> expired                               └────> unpaid <───┘    v
                                                                └─CLAIMED─> earned
 
-                        unpaid ─GIVEN_UP─> retracting ─RETRACTED─> expired
-
                 unpaid ─GIVEN_UP─> retracting ─RETRACTED─> expired
+                   ^─────REFUSED───────┘
 
 A payment to an order's channel id arrives as HTLCs that the purse's lnd holds and asks
 us about. From `resuming` on, lnd may have forwarded them, and the node may claim them
@@ -140,6 +139,7 @@ JIT_MOVES: Final[Mapping[tuple[JitStatus, JitEvent], JitStatus]] = {
     (JitStatus.UNPAID, JitEvent.CLAIMED): JitStatus.EARNED,
     (JitStatus.UNPAID, JitEvent.GIVEN_UP): JitStatus.RETRACTING,
     (JitStatus.RETRACTING, JitEvent.RETRACTED): JitStatus.EXPIRED,
+    (JitStatus.RETRACTING, JitEvent.REFUSED): JitStatus.UNPAID,
 }
 
 # The states in which the order's payment is held since `held_at`.
@@ -314,6 +314,11 @@ def scid_text(scid: int) -> str:
         f"{scid >> _BLOCK_SHIFT}x{scid >> _TX_SHIFT & 0xFFFFFF}"
         f"x{scid & (1 << _TX_SHIFT) - 1}"
     )
+
+
+def is_id(text: str) -> bool:
+    """Return whether this is a channel id that we might have sold."""
+    return bool(_SCID.fullmatch(text)) and may_be_ours(scid_of(text))
 
 
 def may_be_ours(scid: int) -> bool:
