@@ -471,6 +471,24 @@ async def test_a_refusal_hands_back_once_the_invoice_has_expired(
     assert buying.invoice(order) is InvoiceState.CANCELLED
 
 
+async def test_a_payment_that_failed_may_be_paid_by_an_earlier_request(
+    buying: Buying,
+) -> None:
+    """lnd was asked twice: what came first may arrive after what failed."""
+    buying.payer.refuses = True
+    order = await buying.by_lightning()
+    buying.payer.refuses, buying.payer.no_route = False, True
+    await buying.later(minutes=5)
+    assert len(buying.payer.sent) == 1
+    assert buying.invoice(order) is InvoiceState.ACCEPTED
+    buying.payer.sent.clear()  # it failed
+    buying.payer.no_route = False
+    await buying.payer.pay(await _invoice_of(buying, order), fee_limit=Sats(100))
+    buying.payer.mine()
+    await buying.later(minutes=10)
+    assert await buying.status(order) is OrderStatus.FILLED
+
+
 async def test_an_lnd_with_a_slow_clock_is_not_told_to_pay_for_nothing(
     buying: Buying,
 ) -> None:

@@ -52,6 +52,7 @@ from leyden.channels.rules.payments import InvoiceState, Outpoint
 from leyden.channels.services import ChannelServices
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import SellerAway
+from leyden.values import replace
 
 log = logging.getLogger(__name__)
 
@@ -282,7 +283,7 @@ class _Step:
         match payment.state:
             case PaidState.SUCCEEDED:
                 await self._book_paid(payment)
-            case PaidState.FAILED:
+            case PaidState.FAILED if purchase.asked <= 1 or self._is_over():
                 await self._refused(payment.why)
             case PaidState.NONE if self._is_safe(node.height):
                 await self._send(payer)
@@ -293,16 +294,18 @@ class _Step:
         """Tell lnd to pay, maybe again; an expired invoice it certainly refuses.
 
         Until then, an earlier request may still arrive at lnd, whatever it says of this
-        one.
+        one: it pays anew what has failed.
         """
-        purchase, now = self._purchase, self._channels.clock()
-        is_over = purchase.expires is not None and purchase.expires + _SKEW <= now
+        purchase, is_over = self._purchase, self._is_over()
         order = await filling.look_up_payment(self._channels, self._order)
         held = await self._reader.ledger.balance(ledger.held(order.id))
         if held < order.total_fee and not is_over:
             await self._look_again()
             return
-        await self._reader.tasks.check_held(self._due.claim)
+        async with self._due.transaction() as tx:
+            await tx.purchases.save(
+                purchase, replace(purchase, asked=purchase.asked + 1)
+            )
         refused = await payer.pay(purchase.invoice, fee_limit=purchase.routing_limit)
         if refused is not None:
             payment = await payer.payment(purchase.payment_hash)
@@ -317,6 +320,11 @@ class _Step:
             return
         log.warning("lnd refuses to pay", extra={"order": self._order.id, "why": why})
         await self._look_again()
+
+    def _is_over(self) -> bool:
+        """Return whether lnd certainly finds the invoice expired."""
+        expires = self._purchase.expires
+        return expires is not None and expires + _SKEW <= self._channels.clock()
 
     def _is_safe(self, height: int) -> bool:
         """Return whether the customer's payment is held long enough, or not at all."""

@@ -3,12 +3,12 @@
 -- name: add
 INSERT INTO purchase (
     order_id, status, uri, lsp_order, invoice, payment_hash, price, routing_limit,
-    expires, payer, began, height, routing_fee, paid_at, channel_point
+    expires, payer, began, height, asked, routing_fee, paid_at, channel_point
 )
 VALUES (
     :order_id, :status, :uri, :lsp_order, :invoice, :payment_hash, :price,
-    :routing_limit, :expires, :payer, :began, :height, :routing_fee, :paid_at,
-    :channel_point
+    :routing_limit, :expires, :payer, :began, :height, :asked, :routing_fee,
+    :paid_at, :channel_point
 );
 
 -- name: get
@@ -25,6 +25,7 @@ SELECT
     payer,
     began,
     height,
+    asked,
     routing_fee,
     paid_at,
     channel_point
@@ -44,6 +45,7 @@ SET status = :status,
     payer = :payer,
     began = :began,
     height = :height,
+    asked = :asked,
     routing_fee = :routing_fee,
     paid_at = :paid_at,
     channel_point = :channel_point

@@ -191,6 +191,7 @@ purchases = Table(
     Column("payer", Text, nullable=False),
     Column("began", BigInteger),
     Column("height", BigInteger, nullable=False),
+    Column("asked", Integer, nullable=False),
     Column("routing_fee", BigInteger, nullable=False),
     Column("paid_at", BigInteger),
     Column("channel_point", Text, unique=True),

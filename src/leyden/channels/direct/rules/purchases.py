@@ -102,6 +102,7 @@ class LspPurchase(Struct, frozen=True, kw_only=True):
     height: int = 0  # of the chain when it was stored, and so before it was paid
     payer: str = ""  # the public key of the lnd that pays
     began: datetime | None = None  # to pay
+    asked: int = 0  # how often lnd was told to pay, or is about to be
     routing_fee: Sats = Sats(0)  # paid
     paid_at: datetime | None = None
     channel_point: str = ""

@@ -28,6 +28,7 @@ def upgrade() -> None:
         sa.Column("payer", sa.Text(), nullable=False),
         sa.Column("began", sa.BigInteger()),
         sa.Column("height", sa.BigInteger(), nullable=False),
+        sa.Column("asked", sa.Integer(), nullable=False),
         sa.Column("routing_fee", sa.BigInteger(), nullable=False),
         sa.Column("paid_at", sa.BigInteger()),
         sa.Column("channel_point", sa.Text()),
