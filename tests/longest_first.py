@@ -40,11 +40,13 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/channels/contracts/test_messages.py",
         "tests/channels/contracts/test_payments.py",
         "tests/channels/contracts/test_seller.py",
+        "tests/channels/contracts/test_unpublished.py",
         "tests/channels/contracts/test_wrapping.py",
         "tests/channels/contracts/test_zero_conf.py",
     ),
     "trading platform": (
         "tests/stories/test_buy_inbound.py",
+        "tests/stories/test_buying.py",
         "tests/stories/test_channel_in_browser.py",
         "tests/stories/test_direct_channel.py",
         "tests/stories/test_first_channel.py",
