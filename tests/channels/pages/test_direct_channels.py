@@ -110,6 +110,8 @@ async def test_a_bought_channel_says_what_is_known_of_it(
     payer.away = False
     if claims:
         await until(later, shows="Your channel is opening")
+        while not lsp.chain:  # the page says so before the LSP was paid
+            await later()
         payer.mine()
     said = (
         "Only your node can see whose channel it is"

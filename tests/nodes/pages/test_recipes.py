@@ -55,10 +55,14 @@ def test_no_app_is_handed_the_keys_to_bake_more(recipe: Recipe) -> None:
 async def test_the_heaviest_page_is_light(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    """Every script and style that there is goes with it, and it is still light."""
+    """Every script and style goes with it, but for what reads QR codes on demand."""
     node = await made(alice, fleet_harness)
     page = (await alice.get(f"{node}/wallet/bakery")).text
     static = files("leyden.base.pages") / "static"
     scripts = [*Path(str(static)).rglob("*.js"), *Path(str(static)).rglob("*.css")]
-    weight = sum(len(gzip.compress(each.read_bytes())) for each in scripts)
+    weight = sum(
+        len(gzip.compress(each.read_bytes()))
+        for each in scripts
+        if each.parent.name != "qr"  # loaded when something is scanned, weighed there
+    )
     assert len(page.encode()) + weight < 150 * 1024

@@ -267,6 +267,7 @@ def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
         "seller": None,
         "lsps1": None,
         "jit": None,
+        "purchases": None,
     }
     said = migrated("market", "status").stdout
     assert "sells no channels" in said
