@@ -32,7 +32,7 @@ NAMING_FILES: Final = (
     *("acme_authorities", "testnet_rpc_certificate", "mainnet_rpc_certificate"),
     *("treasury_certificate", "treasury_macaroon", "pool_certificate"),
     *("pool_macaroon", "seller_certificate", "seller_macaroon"),
-    *("jit_certificate", "jit_macaroon"),
+    *("jit_certificate", "jit_macaroon", "buy_certificate", "buy_macaroon"),
     *("webhook_authorities", "smtp_authorities"),
 )
 # Settings about this machine; a restore on another one asks for them again.

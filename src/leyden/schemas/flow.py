@@ -226,7 +226,7 @@ class QuoteAnswer(msgspec.Struct):
                 "`own` is this platform, and `lsps1` another LSP, for the node in the "
                 "order."
             ),
-            extra_json_schema={"enum": ["pool", "simulated", "own"]},
+            extra_json_schema={"enum": ["pool", "simulated", "own", "lsps1"]},
         ),
     ] = UNSET
 
