@@ -291,7 +291,7 @@ class _Step:
                 await self._secure(node.height)
 
     async def _send(self, payer: Payer) -> None:
-        """Tell lnd to pay, maybe again; an expired invoice it certainly refuses.
+        """Have lnd pay, maybe again; an expired invoice it certainly refuses.
 
         Until then, an earlier request may still arrive at lnd, whatever it says of this
         one: it pays anew what has failed.

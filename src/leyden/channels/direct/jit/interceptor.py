@@ -395,7 +395,7 @@ class Interceptor:
         return False
 
     async def discard(self, order: JitOrder, point: str) -> None:
-        """Give up a channel of the order's that its stored transaction doesn't fund.
+        """Abandon a channel of the order's that its stored transaction doesn't fund.
 
         It is of an earlier attempt that was given up: its coins may be spent by now. Or
         the database is older than it; then its node may have been paid.
