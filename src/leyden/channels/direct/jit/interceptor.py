@@ -476,7 +476,6 @@ class Interceptor:
             for each, take in zip(parts, takes, strict=True)
         ]
         await self._steps.resume(order, taken)
-        self._steps.news.set()
         for part in taken:
             await self._send(connection, order.scid, jit.answer_for(part))
         return True
