@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from leyden.base.rules.units import Sats
+from leyden.channels.direct.jit import wrapped
 from leyden.channels.direct.rules.jit import JitStatus
 from leyden.channels.direct.rules.wrapped import InnerPayment, PaidState
 from leyden.channels.rules import ledger
@@ -400,6 +401,27 @@ async def test_what_was_not_paid_yet_is_not_once_it_would_be_too_late(
         await jit.is_closed(inner)
     assert jit.state_of(inner) is InvoiceState.CANCELLED
     assert not jit.wrapping.sent
+
+
+async def test_what_a_frozen_lnd_reads_late_pays_nothing_twice(
+    jit: WrappedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may read what it was told first after what it was told last."""
+    monkeypatch.setattr(wrapped, "_TOLD_WITHIN_S", 0.2)
+    jit.wrapping.claims = False
+    jit.wrapping.pauses_at = "pay"
+    async with jit.serving():
+        inner = await jit.wrapped()
+        jit.wrapping.pay_wrapped(inner.payment_hash)
+        await jit.wrapping.paused.wait()
+        jit.wrapping.pauses_at = ""
+        (channel,) = await jit.forwarding.channels()
+        looked = jit.wrapping.calls["payment"]
+        await until(lambda: jit.wrapping.calls["payment"] > looked)
+        await jit.wrapping.pay(inner.request, channel, cltv_limit=100)
+        await jit.is_closed(inner)
+    assert len(jit.wrapping.sent) == 1
+    assert (await jit.order_of(inner)).status is JitStatus.UNPAID
 
 
 async def test_a_channel_that_was_closed_before_it_was_used_ends_the_payment(

@@ -53,6 +53,8 @@ _FRESH_S: Final = 0.5
 # A node may keep its payment for a day: lnd tells when that is over. An lnd that is
 # gone without a packet tells nothing, and is asked again.
 _TOLD_WITHIN_S: Final = 60.0
+# What a frozen lnd was told, it reads once it goes on: soon after it answers again.
+_READ_S: Final = 2.0
 
 
 class _Seen(Struct, frozen=True, kw_only=True):
@@ -85,6 +87,7 @@ class Wrapped:
         # An lnd that is behind its chain can settle: the payer's time goes on.
         self._wallet = purses.RecentWallet(channels, purse, needs_chain=False)
         self._busy: set[str] = set()
+        self._unread: set[str] = set()  # orders whose payment lnd may not know of yet
 
     async def run(self) -> None:
         """Look again and again until cancelled."""
@@ -269,6 +272,10 @@ class Wrapped:
         """Pay, until it is known that the inner invoice is paid, or can't be."""
         payment_hash = seen.wrapped.payment_hash
         payment = await self._wrapping.payment(payment_hash)
+        if seen.order.id in self._unread:
+            # Else it might be paid once more, or after it was given up.
+            self._unread.remove(seen.order.id)
+            return _READ_S
         match payment.state:
             case PaidState.SUCCEEDED:
                 await self._settle(seen, payment)
@@ -304,12 +311,14 @@ class Wrapped:
             await self._refused(seen.order, "the channel was closed")
             return
         await self._steps.check_held()
-        answer = None
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(_TOLD_WITHIN_S):
                 answer = await self._wrapping.pay(
                     seen.wrapped.inner, channel, cltv_limit=rules.limit_of(delta)
                 )
+        except TimeoutError:
+            self._unread.add(seen.order.id)
+            return
         if isinstance(answer, WrapRefused):
             payment = await self._wrapping.payment(seen.wrapped.payment_hash)
             if payment.state in {PaidState.NONE, PaidState.FAILED}:
