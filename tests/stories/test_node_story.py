@@ -237,6 +237,8 @@ async def test_the_newest_lnd_runs_but_has_lost_the_payment_call(
     assert info["version"].startswith("0.21.2-beta")
     with pytest.raises(NodeRefused):
         await node.call("POST", "/v1/channels/transactions", {"payment_request": "x"})
+    with pytest.raises(NodeRefused, match="no routes provided"):  # a treasury is asked
+        await node.call("POST", "/v2/router/route/send", {})
     await platform.of(node, "POST", "/restart")
     await platform.says(node, "waiting_unlock")
     await node.unlock()

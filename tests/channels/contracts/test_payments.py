@@ -20,6 +20,7 @@ from leyden.channels.rules.payments import (
     PaymentUpdate,
 )
 from leyden.errors import NodeRefused, TreasuryAway
+from leyden.operators.production import money
 from leyden.values import replace
 from leyden_workshop.devnet.treasury import macaroon
 from tests.channels.contracts.treasuries import (
@@ -414,6 +415,20 @@ async def test_the_platforms_macaroon_spends_nothing(
             await watching.call(method, path, body)
     finally:
         await watching.close()
+
+
+@pytest.mark.real
+@pytest.mark.timeout(300)
+async def test_a_macaroon_that_can_pay_is_known(treasury: TreasuryHarness) -> None:
+    for access, expected in (
+        (treasury.platform_access(), False),
+        (treasury.treasury_access(), True),
+    ):
+        lnd = Treasury(access)
+        try:
+            assert await money.can_pay(lnd) is expected
+        finally:
+            await lnd.close()
 
 
 async def test_closing_may_be_repeated_and_payments_go_on(

@@ -33,19 +33,25 @@ async def treasury(platform: Platform) -> str:
 
 
 async def macaroon(platform: Platform) -> str:
-    """Check that the macaroon cannot spend: an invalid payment must be denied."""
+    """Check that the macaroon cannot spend."""
     if platform.channels is None:
         return _NONE
     async with _treasury(platform) as connection:
-        try:
-            await connection.call("POST", "/v1/channels/transactions", {})
-        except NodeRefused as error:
-            if _DENIED in error.message:
-                return ""
+        if not await can_pay(connection):
+            return ""
     return (
         "treasury_macaroon can spend; bake one that can't, see "
         "docs/operators/sell-channels.md"
     )
+
+
+async def can_pay(connection: lnd.Treasury) -> bool:
+    """Return whether a payment, which is no valid one, is not denied."""
+    try:
+        await connection.call("POST", "/v2/router/route/send", {})
+    except NodeRefused as error:
+        return _DENIED not in error.message
+    return True
 
 
 async def inbound(platform: Platform) -> str:
