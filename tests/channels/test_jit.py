@@ -14,7 +14,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels.books import jit_rules
 from leyden.channels.direct.jit import state
 from leyden.channels.direct.rows.jit_orders import JitOrders
-from leyden.channels.direct.rules.jit import JitStatus
+from leyden.channels.direct.rules.jit import HOLD, JitStatus
 from leyden.channels.direct.rules.jit import scid_text as jit_id
 from leyden.channels.rules import ledger
 from leyden.values import replace
@@ -307,6 +307,32 @@ async def test_an_lnd_that_restarts_there_forwards_once(
         order = await jit.becomes(scid, JitStatus.EARNED)
     assert (paid.fate, order.earned_msat) == (Fate.CLAIMED, FEE)
     assert len(jit.purse.channels) == 1
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_after_a_restart_of_lnd_its_node_may_connect_again_first(
+    jit: JitHarness, *, is_late: bool
+) -> None:
+    jit.forwarding.pauses_at = "answer"
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.forwarding.paused.wait()
+        jit.forwarding.active = False
+        jit.forwarding.restart()
+        await until(lambda: jit.forwarding.interceptors == 2)
+        jit.forwarding.pauses_at = ""
+        jit.forwarding.goes_on.set()
+        listed = jit.forwarding.listed
+        await until(lambda: jit.forwarding.listed >= listed + 3)
+        assert paid.fate is Fate.HELD
+        if is_late:
+            jit.orders.now += HOLD
+            await jit.resolved(paid)
+        else:
+            jit.forwarding.active = True
+            await jit.becomes(scid, JitStatus.EARNED)
+    assert paid.fate is (Fate.UNKNOWN if is_late else Fate.CLAIMED)
 
 
 async def test_a_node_that_leaves_before_its_payment_pays_the_next_time(

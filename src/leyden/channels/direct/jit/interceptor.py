@@ -39,6 +39,7 @@ from leyden.channels.direct.rules.jit import (
     CircuitKey,
     HeldHtlc,
     HtlcAnswer,
+    JitChannel,
     JitEvent,
     JitOrder,
     JitPart,
@@ -217,7 +218,10 @@ class Interceptor:
             return _AT_ONCE
         stored = {each.circuit: each for each in await self._orders.parts(order.id)}
         looked_at = self._all(scid)
-        for circuit in looked_at & set(stored):
+        asked_again = looked_at & set(stored)
+        if asked_again and await self._may_reconnect(order):
+            return _SOON_S
+        for circuit in asked_again:
             await self._send(connection, scid, jit.answer_for(stored[circuit]))
         if not self._all(scid):
             return _AT_ONCE
@@ -439,14 +443,29 @@ class Interceptor:
 
     # With the channel.
 
+    async def channel_of(self, order: JitOrder) -> JitChannel | None:
+        """Return the channel that was opened for an order."""
+        listed = await self._purse.forwarding.channels()
+        return next((each for each in listed if each.order_id == order.id), None)
+
+    async def _may_reconnect(self, order: JitOrder) -> bool:
+        """Return whether the node may connect soon again, to an lnd that restarted.
+
+        Until then, lnd would fail what it is told to forward to it.
+        """
+        since = self.connected_at
+        if since is None or self._channels.clock() - since >= jit.HOLD:
+            return False
+        channel = await self.channel_of(order)
+        return channel is not None and not channel.active
+
     async def _forward(
         self,
         order: JitOrder,
         circuits: set[CircuitKey],
         connection: Interception | None,
     ) -> bool:
-        listed = await self._purse.forwarding.channels()
-        channel = next((each for each in listed if each.order_id == order.id), None)
+        channel = await self.channel_of(order)
         if channel is None or not channel.active:
             return False
         held = self._held.get(order.scid, {})

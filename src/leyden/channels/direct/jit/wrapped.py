@@ -24,7 +24,6 @@ from leyden.channels.direct.jit.watch import Watch
 from leyden.channels.direct.rules import jit
 from leyden.channels.direct.rules import wrapped as rules
 from leyden.channels.direct.rules.jit import (
-    JitChannel,
     JitEvent,
     JitOrder,
     JitStatus,
@@ -244,13 +243,9 @@ class Wrapped:
 
     # With the channel.
 
-    async def _channel_of(self, order: JitOrder) -> JitChannel | None:
-        channels = await self._purse.forwarding.channels()
-        return next((each for each in channels if each.order_id == order.id), None)
-
     async def _pay(self, seen: _Seen) -> float:
         """Store that the inner invoice is being paid; the next step does it."""
-        channel = await self._channel_of(seen.order)
+        channel = await self._interceptor.channel_of(seen.order)
         if channel is None or not channel.active or not seen.synced:
             return _SOON_S
         why = "" if channel.zero_conf else "the channel is not zero-conf"
@@ -306,7 +301,7 @@ class Wrapped:
             why = "the held payment is gone, or will be too soon"
             await self._refused(seen.order, why)
             return
-        channel = await self._channel_of(seen.order)
+        channel = await self._interceptor.channel_of(seen.order)
         if channel is None:
             await self._refused(seen.order, "the channel was closed")
             return
