@@ -38,6 +38,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/nodes/contracts/test_identity.py",
         "tests/channels/contracts/test_forwarding.py",
         "tests/channels/contracts/test_messages.py",
+        "tests/channels/contracts/test_payer.py",
         "tests/channels/contracts/test_payments.py",
         "tests/channels/contracts/test_seller.py",
         "tests/channels/contracts/test_unpublished.py",

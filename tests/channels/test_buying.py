@@ -19,6 +19,7 @@ from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import Channel
 from leyden.channels.rules.sources import Source
 from leyden.channels.services import BuyingSettings
+from leyden.channels.tickets.missing_tickets import abandon
 from leyden.errors import (
     Conflict,
     LeydenError,
@@ -575,8 +576,33 @@ async def test_an_order_whose_payment_was_settled_is_not_bought_again(
     assert (await buying.harness.get(order)).paid
     assert await buying.purchase(order) is LspPurchaseStatus.WANTED
     assert buying.payer.sent == []
-    await buying.harness.cancel(order)
+    # Its customer may have the channel, and can't have the price as well.
+    with pytest.raises(NotAllowed, match="whose channel may exist"):
+        await buying.harness.cancel(order)
+    assert await buying.harness.credit() == 0
+    ((kind, what),) = await buying.alarms()
+    assert kind == "purchase.unknown"
+    assert f"its payment of {PRICE:,} sat is settled" in what
+    assert f"the payments to {URL} of the lnd that pays" in what
+    channels = buying.harness.channels
+    for _ in range(2):
+        await abandon(channels, order.id, reason="not bought", actor="operator:alice")
+    assert await buying.status(order) is OrderStatus.CANCELLED
     assert await buying.harness.credit() == PRICE
+    await buying.later(hours=2)
+    assert await buying.alarms() == []
+    assert buying.payer.sent == []
+
+
+async def test_an_order_that_waits_for_its_purchase_is_not_abandoned(
+    buying: Buying,
+) -> None:
+    order = await _ordered(buying)
+    with pytest.raises(Conflict, match="has no ticket"):
+        await abandon(
+            buying.harness.channels, order.id, reason="lost", actor="operator:alice"
+        )
+    await buying.harness.cancel(order)
 
 
 async def _ordered(buying: Buying) -> Order:

@@ -24,12 +24,14 @@ from leyden.base.rules.units import Sats
 from leyden.base.tasks.worker import Worker
 from leyden.channels import orders
 from leyden.channels.checkout import listen
-from leyden.channels.direct.base import Purse
+from leyden.channels.direct.base import Lsps, Purse
 from leyden.channels.direct.rules.jit import JitOrder, JitStatus
+from leyden.channels.direct.rules.purchases import SPENT
 from leyden.channels.money import credit
 from leyden.channels.money.rules.coupons import Coupon
 from leyden.channels.rules.orders import Order, OrderStatus
 from leyden.channels.rules.pricing import Channel
+from leyden.channels.rules.sources import Source
 from leyden.channels.services import (
     EVERYTHING,
     JIT,
@@ -46,7 +48,9 @@ from tests.channels.jit_harness import HASH, PURSE, SIZE
 from tests.channels.orders_harness import CHANNEL, PRICE, request_of
 from tests.crash.shared import (
     SharedForwarding,
+    SharedLsp,
     SharedMarket,
+    SharedPayer,
     SharedSeller,
     SharedTreasury,
     SharedUnpublished,
@@ -73,6 +77,7 @@ _RULES = ChannelSettings(
     quotas=PLENTY,
     jit=JitSettings(),
 )
+LSP = "https://lsp.example/api/v1"
 # The stories in which a wallet trusts us.
 _TRUSTING = {"new wallet paid"}
 
@@ -98,6 +103,7 @@ def purse_of(folder: Path) -> Purse:
 
 
 async def shop_of(url: str, folder: Path) -> ChannelServices:
+    lsp = SharedLsp(folder / "lsp")
     return ChannelServices(
         database=await open_database(url),
         sealer=Sealer(KEYRING),
@@ -106,6 +112,8 @@ async def shop_of(url: str, folder: Path) -> ChannelServices:
         market=SharedMarket(folder / "market"),
         seller=SharedSeller(folder / "seller"),
         purse=purse_of(folder),
+        lsps=Lsps((LSP,), lambda _url: lsp),
+        payer=SharedPayer(folder / "payer", lsp),
         clock=utc_now,
         rules=_RULES,
     )
@@ -274,6 +282,28 @@ async def direct_order(channels: ChannelServices) -> None:
     say("credit", str(credited))
 
 
+async def bought_order(channels: ChannelServices) -> None:
+    """From a coupon to a channel that is bought from another LSP."""
+    assert isinstance(channels.payer, SharedPayer)
+    await redeem(channels, 0)
+    order = await create(channels, 0, replace(CHANNEL, node_key=PEER))
+    say("created", f"{order.credit_used} {order.lightning_invoice}")
+    pay(channels, order, on_chain=False)
+    async with asyncio.timeout(_WITHIN_S):
+        while not await is_bought(channels, order):
+            await asyncio.sleep(0.01)
+    channels.payer.mine()
+    order = await until(channels, 0, OrderStatus.FILLED)
+    say("ticket", order.channel_point)
+    credited = (await credit.balance(channels.database, TEAM)).credit
+    say("credit", str(credited))
+
+
+async def is_bought(channels: ChannelServices, order: Order) -> bool:
+    purchase = await channels.database.reader.purchases.find(order.id)
+    return purchase is not None and purchase.status in SPENT
+
+
 async def wallet_paid(channels: ChannelServices) -> None:
     """From a channel id that a wallet buys to the fee of its first payment."""
     purse = channels.purse
@@ -350,6 +380,7 @@ STORIES = {
     "one order": one_order,
     "filled order": filled_order,
     "direct order": direct_order,
+    "bought order": bought_order,
     "wallet paid": wallet_paid,
     "new wallet paid": wallet_paid,
     "many orders": many_orders,
@@ -360,6 +391,9 @@ async def tell(story: str, url: str, folder: Path) -> None:
     channels = await shop_of(url, folder)
     if story in _TRUSTING:
         rules = replace(_RULES, jit=JitSettings(client_trusts_lsp=True))
+        channels = replace(channels, rules=rules)
+    if story == "bought order":
+        rules = replace(_RULES, sources=(Source.LSPS1,))
         channels = replace(channels, rules=rules)
     await furnish(channels)
     async with at_work(channels):

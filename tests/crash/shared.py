@@ -1,4 +1,4 @@
-"""A treasury, a market, a seller and a purse that outlive the programs they serve.
+"""A treasury, market, seller, purse and LSP that outlive the programs they serve.
 
 The fakes, kept in a file that whoever acts holds locked.
 """
@@ -6,14 +6,16 @@ The fakes, kept in a file that whoever acts holds locked.
 import asyncio
 import contextlib
 import fcntl
+import os
 import pickle
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from leyden.base.rules.times import utc_now
 from leyden.base.rules.units import Sats
-from leyden.channels.direct.base import WantedOpening
+from leyden.channels.direct.base import WantedOpening, WrapRefused
 from leyden.channels.direct.rules.jit import Forward, HtlcAnswer, JitChannel
 from leyden.channels.direct.rules.openings import (
     Coin,
@@ -21,15 +23,20 @@ from leyden.channels.direct.rules.openings import (
     OpeningRefused,
     SellerWallet,
 )
+from leyden.channels.direct.rules.purchases import LspOrder, LspRefused
+from leyden.channels.direct.rules.wrapped import InnerInvoice, InnerPayment
 from leyden.channels.rules.payments import Outpoint, PaymentRequest, PaymentUpdate
-from leyden.channels.rules.pricing import Quote
+from leyden.channels.rules.pricing import Channel, Quote
 from leyden.channels.tickets.rules.tickets import NoTicket, Progress, Ticket
 from leyden.channels.tickets.simulated import SimulatedMarket
 from tests.fakes.forwarding import PAYERS, FakeForwarding, Paid
+from tests.fakes.lsp import FakeLsp, FakePayer
 from tests.fakes.payments import FakePayments
 from tests.fakes.seller import FakeSeller
 from tests.fakes.unpublished import FakeUnpublished
 
+# Of the system, once something has happened outside of the program.
+HAPPENED = "utimensat"
 _LOOK_S = 0.02
 
 
@@ -46,13 +53,18 @@ class _Shared:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if self._kept.exists():
                 vars(self).update(pickle.loads(self._kept.read_bytes()))  # noqa: S301
+            before = self._pickled()
             yield
+            if (after := self._pickled()) == before and self._kept.exists():
+                return
             # Renamed into place: who is killed half-way has done nothing.
             draft = self._kept.with_suffix(".draft")
-            draft.write_bytes(
-                pickle.dumps({name: vars(self)[name] for name in self._fields})
-            )
+            draft.write_bytes(after)
             draft.replace(self._kept)
+            os.utime(self._kept)  # to be killed at: done, and not stored yet
+
+    def _pickled(self) -> bytes:
+        return pickle.dumps({name: vars(self)[name] for name in self._fields})
 
 
 class SharedTreasury(_Shared, FakePayments):
@@ -230,3 +242,52 @@ class SharedUnpublished(_Shared, FakeUnpublished):
     async def give_up(self, order_id: str, point: str, coins: Sequence[Coin]) -> None:
         with self._forwards.purse_held(), self._forwards.held(), self.held():
             await super().give_up(order_id, point, coins)
+
+
+class SharedLsp(_Shared, FakeLsp):
+    """Another LSP, and the chain with its channels."""
+
+    _fields = ("sold", "chain")
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(utc_now)
+        self._kept = path
+
+    async def order(self, channel: Channel) -> LspOrder | LspRefused:
+        with self.held():
+            return await super().order(channel)
+
+    async def find(self, order_id: str) -> LspOrder:
+        with self.held():
+            return await super().find(order_id)
+
+
+class SharedPayer(_Shared, FakePayer):
+    """The lnd that pays it."""
+
+    _fields = ("paid", "sent", "height")
+
+    def __init__(self, path: Path, lsp: SharedLsp) -> None:
+        super().__init__(lsp)
+        self._lsp, self._kept = lsp, path
+
+    async def decode(self, request: str) -> InnerInvoice | WrapRefused:
+        with self._lsp.held():
+            return await super().decode(request)
+
+    async def pay(self, request: str, *, fee_limit: Sats) -> WrapRefused | None:
+        # The LSP is kept first: killed between, it is paid, and opens, once more.
+        with self.held(), self._lsp.held():
+            return await super().pay(request, fee_limit=fee_limit)
+
+    async def payment(self, payment_hash: str) -> InnerPayment:
+        with self.held():
+            return await super().payment(payment_hash)
+
+    async def output_sats(self, point: Outpoint, *, since: int) -> Sats | None:
+        with self.held(), self._lsp.held():
+            return await super().output_sats(point, since=since)
+
+    def mine(self, blocks: int = 1) -> None:
+        with self.held():
+            super().mine(blocks)

@@ -28,6 +28,7 @@ from leyden.values import replace
 LSP_KEY = "03" + "a1" * 32
 PAYER_KEY = "02" + "b2" * 32
 NO_ROUTE = "FAILURE_REASON_NO_ROUTE"
+REFUSED = "FAILURE_REASON_INCORRECT_PAYMENT_DETAILS"
 
 
 @dataclass
@@ -149,7 +150,7 @@ class FakePayer:
     async def spendable(self) -> Sats:
         """Return what can be sent."""
         self._begin()
-        return Sats(self.has_sats)
+        return Sats(self.has_sats - -(-self.spent_msat // 1_000))
 
     async def decode(self, request: str) -> InnerInvoice | WrapRefused:
         """Decode an invoice of the LSP."""
@@ -163,17 +164,17 @@ class FakePayer:
         """Begin to pay."""
         self._begin()
         sold = self._sold(request)
-        assert sold is not None
+        if sold is None:
+            return WrapRefused("invalid checksum")
+        if sold.invoice.expires <= self.lsp.clock() - self.slow:
+            return WrapRefused("invoice expired")
         known = self.paid.get(sold.invoice.payment_hash)
         if known is not None and known.state is not PaidState.FAILED:
             return None
         if self.refuses:
             return WrapRefused("no")
-        if sold.invoice.expires <= self.lsp.clock() - self.slow:
-            return WrapRefused("invoice expired")
-        assert self.routing_msat <= fee_limit * 1_000
         self.sent.append(request)
-        if self.no_route:
+        if self.no_route or self.routing_msat > fee_limit * 1_000:
             self._keep(sold, InnerPayment(state=PaidState.FAILED, why=NO_ROUTE))
         else:
             self._keep(sold, InnerPayment(state=PaidState.IN_FLIGHT))
@@ -201,7 +202,7 @@ class FakePayer:
     def resolve(self, sold: SoldChannel) -> None:
         """Let the LSP claim what it is being paid, or refuse it."""
         if not self.lsp.claims:
-            self._keep(sold, InnerPayment(state=PaidState.FAILED, why="refused"))
+            self._keep(sold, InnerPayment(state=PaidState.FAILED, why=REFUSED))
             self.lsp.say(sold, LspState.FAILED)
             return
         if self.lsp.opens:

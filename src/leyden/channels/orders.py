@@ -261,7 +261,8 @@ async def cancel(
 
     A second call returns the same and changes nothing. A ticket is cancelled in the
     market first, and the order only if that succeeds. The actor's rights are checked
-    before that, because a cancelled ticket can't be restored.
+    before that, because a cancelled ticket can't be restored. An order whose purchase
+    is unknown is left to the operator.
     """
     order = await get(channels, organization_id, order_id)
     if order.status is OrderStatus.CANCELLED:
@@ -283,6 +284,11 @@ async def cancel(
             return current
         if current.status is not order.status:
             raise Stale("the order changed while it was being cancelled")
+        if current.purchase_unknown:
+            raise NotAllowed(
+                "an order whose channel may exist can't be cancelled; the operator is "
+                "told to check it"
+            )
         if not has_ticket:
             await rights.confirm(tx, actor, organization_id, Right.MONEY)
         if current.status is OrderStatus.FAILED:

@@ -1335,7 +1335,7 @@ class AsyncOperator:
         )
 
     async def abandon(self, order_id: str, reason: str) -> SoldOrder:
-        """Abandon an order whose ticket the market lost."""
+        """Abandon an order whose ticket or purchase is lost."""
         path = f"/operator/orders/{calls.word(order_id)}/abandon"
         return await self._calls.post(path, SoldOrder, {"reason": reason})
 

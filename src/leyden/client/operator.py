@@ -274,7 +274,7 @@ class Operator:
         return self._calls.get(f"/operator/orders/{word(order_id)}", SoldOrder)
 
     def abandon(self, order_id: str, reason: str) -> SoldOrder:
-        """Abandon an order whose ticket the market lost."""
+        """Abandon an order whose ticket or purchase is lost."""
         path = f"/operator/orders/{word(order_id)}/abandon"
         return self._calls.post(path, SoldOrder, {"reason": reason})
 

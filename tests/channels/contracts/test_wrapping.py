@@ -162,6 +162,14 @@ class RealWorld:
         async for update in self._node.stream("POST", "/v2/router/send", wish):
             assert update["status"] == "SUCCEEDED"
 
+        # The payer knows that it paid before the purse can spend that.
+        key = await self.key()
+
+        async def can_pay() -> bool:
+            return await self.wrapping.receivable_msat(key) >= 2 * AMOUNT
+
+        await until(can_pay)
+
     async def channel(self) -> JitChannel:
         listed = await self._owner.call("GET", "/v1/channels?active_only=true")
         key = await self.key()

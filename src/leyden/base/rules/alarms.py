@@ -34,6 +34,7 @@ class AlarmKind(StrEnum):
     POOL_EXPIRING = "pool.expiring"
     POOL_LOW = "pool.low"
     PURCHASE_LOST = "purchase.lost"
+    PURCHASE_UNKNOWN = "purchase.unknown"
     PURSE_DIFFERS = "purse.differs"
     PURSE_LOST = "purse.lost"
     PURSE_UNPUBLISHED = "purse.unpublished"

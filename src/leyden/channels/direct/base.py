@@ -311,7 +311,8 @@ class Payer(Protocol):
         """Begin to pay an invoice, whose routing costs so much at most.
 
         None says nothing of how it ended: that is in `payment`. A second call pays
-        nothing again that is paid, or may be.
+        nothing again that is paid, or may be. A refusal says nothing of earlier calls:
+        an invoice may expire while its payment is in flight.
         """
         ...
 

@@ -139,5 +139,6 @@ def _payment(update: dict[str, Any]) -> InnerPayment:
         state=state,
         preimage=str(update["payment_preimage"]) if succeeded else "",
         msat=int(update["value_msat"]) + int(update["fee_msat"]) if succeeded else 0,
-        why=str(update.get("failure_reason", "")),
+        # lnd's reason for what has not failed is FAILURE_REASON_NONE.
+        why=str(update["failure_reason"]) if state is PaidState.FAILED else "",
     )

@@ -188,6 +188,17 @@ class Order(Struct, frozen=True, kw_only=True):
         waits = self.status in {OrderStatus.CREATED, OrderStatus.SUBMITTED}
         return waits and self.kind is ChannelKind.TICKET
 
+    @property
+    def purchase_unknown(self) -> bool:
+        """Whether nobody knows if its channel was bought from another LSP.
+
+        The order is submitted before that LSP is paid, and its own payment settled
+        after that. So the database was restored from before, and forgot the purchase.
+        """
+        waits = self.status in {OrderStatus.CREATING, OrderStatus.CREATED}
+        settled = self.invoice is InvoiceState.SETTLED
+        return bool(self.quote.source) and waits and settled
+
     def may(self, event: OrderEvent) -> bool:
         """Return whether this event is allowed now."""
         return (self.status, event) in self.moves

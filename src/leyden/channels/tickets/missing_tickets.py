@@ -55,7 +55,7 @@ async def _missing_of(channels: ChannelServices, orders: list[Order]) -> list[Or
 async def abandon(
     channels: ChannelServices, order_id: str, *, reason: str, actor: str
 ) -> Order:
-    """End an order with a missing ticket; its payment becomes credit.
+    """End an order with a missing ticket, or an unknown purchase; credit its payment.
 
     Raise Conflict while the market knows the ticket: then the order can be
     cancelled. A second call returns the same and moves nothing.
@@ -65,10 +65,13 @@ async def abandon(
     order = await channels.database.reader.orders.get(order_id)
     if order.status is OrderStatus.CANCELLED:
         return order
-    if not order.has_open_ticket:
-        raise Conflict(f"an order that is {order.status} has no ticket")
-    if not await _missing_of(channels, [order]):
-        raise Conflict("the market still knows the ticket; cancel the order instead")
+    if not order.purchase_unknown:
+        if not order.has_open_ticket:
+            raise Conflict(f"an order that is {order.status} has no ticket")
+        if not await _missing_of(channels, [order]):
+            raise Conflict(
+                "the market still knows the ticket; cancel the order instead"
+            )
     abandoned = order
 
     async def step() -> None:

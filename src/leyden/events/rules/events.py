@@ -320,6 +320,10 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (AlarmKind.POOL_LOW, "The Pool account's balance is low."),
         (AlarmKind.PURCHASE_LOST, "Another LSP was paid, and opened no channel."),
         (
+            AlarmKind.PURCHASE_UNKNOWN,
+            "An order is paid, and its purchase from another LSP unknown.",
+        ),
+        (
             AlarmKind.PURSE_DIFFERS,
             "The purse of just-in-time channels differs from the books.",
         ),

@@ -149,9 +149,10 @@ async def get_order(request: Request) -> SoldOrder:
 
 
 async def abandon_order(request: Request, body: Abandonment) -> SoldOrder:
-    """Abandon an order whose ticket the market lost.
+    """Abandon an order whose ticket or purchase is lost.
 
-    Its payment becomes credit. First make sure that its bid is not in the auction.
+    Its payment becomes credit. First make sure that its bid is not in the auction. A
+    purchase is lost if the alarm `purchase.unknown` names its order.
     """
     channels = request.platform.channels
     if channels is None:

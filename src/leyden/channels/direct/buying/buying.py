@@ -24,6 +24,7 @@ from typing import Final
 
 from leyden.base.database.stores import Stores
 from leyden.base.rules.alarms import AlarmKind, Finding
+from leyden.base.rules.times import to_iso
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.channels.direct import filling
@@ -48,7 +49,7 @@ from leyden.channels.rules import ledger, orders
 from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Reason
 from leyden.channels.rules.orders import Order, OrderEvent
-from leyden.channels.rules.payments import InvoiceState, Outpoint
+from leyden.channels.rules.payments import Outpoint
 from leyden.channels.services import ChannelServices
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import SellerAway
@@ -60,6 +61,7 @@ _SOON: Final = timedelta(seconds=1)
 _RETRY_AFTER: Final = timedelta(seconds=5)
 _LONGEST_PAUSE: Final = timedelta(minutes=5)
 _PAUSES: Final = 30  # an age is divided by this
+_FOUND_AGAIN_WITHIN: Final = timedelta(hours=1)
 _MSAT: Final = 1_000
 # What lnd's clock may differ from ours by.
 _SKEW: Final = timedelta(minutes=10)
@@ -127,12 +129,16 @@ class _Step:
         pause = self._pause(order.paid_at or order.created, _RETRY_AFTER)
         await self._wait_unasked(pause)
 
-    async def _wait_unasked(self, pause: timedelta) -> None:
+    async def _wait_unasked(
+        self, pause: timedelta, found: Finding | None = None
+    ) -> None:
         async with self._due.transaction() as tx:
             work = await self._load(tx)
             order = work.order(self._order.id)
             if order.may(OrderEvent.UNREACHED):
                 work.move(orders.advance(order, OrderEvent.UNREACHED))
+            if found:
+                work.report(found)
             await work.flush(tx)
             await self._due.reschedule(tx, due=work.now + pause)
 
@@ -141,7 +147,7 @@ class _Step:
     async def _place(self) -> None:
         """Order the channel at the LSP, and store what it asks for."""
         order = await filling.look_up_payment(self._channels, self._order)
-        if order.invoice is InvoiceState.SETTLED:
+        if order.purchase_unknown:
             await self._wait_for_operator()
             return
         payer, node = await lsp_source.ready(self._channels)
@@ -190,17 +196,24 @@ class _Step:
         await self._save(after)
 
     async def _wait_for_operator(self) -> None:
-        """Neither buy nor hand back: a channel was, or may have been, bought.
-
-        A customer's payment is settled after ours, or while ours may succeed. So the
-        database was restored from before that, and doesn't know the payment.
-        """
+        """Neither buy nor hand back: a channel was, or may have been, bought."""
+        order = self._order
         log.error(
-            "an order is paid, and its purchase unknown: compare it with the payments "
-            "of the lnd that pays other LSPs",
-            extra={"order": self._order.id},
+            "an order is paid, and its purchase unknown", extra={"order": order.id}
         )
-        await self._wait_unasked(_LONGEST_PAUSE)
+        found = Finding(
+            kind=AlarmKind.PURCHASE_UNKNOWN,
+            subject=order.id,
+            what=f"order {order.id}: its payment of {order.to_be_paid:,} sat is "
+            "settled, but its purchase is not in the database, which was restored. "
+            f"Compare it with the payments to {order.quote.source} of the lnd that "
+            f"pays, since {to_iso(order.created)}, and with the channels of "
+            f"{order.quote.channel.node_key}. Then end it with `leyden pool abandon`: "
+            "its price becomes credit. If the channel was bought, take that back with "
+            "`leyden orgs credit correct --kind debit`",
+            lasts=_FOUND_AGAIN_WITHIN,
+        )
+        await self._wait_unasked(_LONGEST_PAUSE, found)
 
     async def _start(self) -> None:
         """Store that it is being paid for; the next step tells lnd."""

@@ -149,6 +149,8 @@ def abandon(order_id: str, reason: str, *, yes: bool, as_json: bool) -> None:
     order can't get a channel any more: its bid must not be in the auction. The command
     refuses a ticket that poold still knows.
 
+    It also ends an order that the alarm `purchase.unknown` names.
+
     \b
     leyden pool abandon ORDER --reason "pool.db was lost on the 3rd"
     """
