@@ -13,6 +13,7 @@ from leyden.base.database.statements import Statement
 from leyden.base.rules.units import Sats
 from leyden.channels.books import jit_rules
 from leyden.channels.direct.jit import state
+from leyden.channels.direct.jit.purse import RecentWallet
 from leyden.channels.direct.rows.jit_orders import JitOrders
 from leyden.channels.direct.rules.jit import HOLD, JitStatus
 from leyden.channels.direct.rules.jit import scid_text as jit_id
@@ -355,6 +356,14 @@ async def test_a_node_that_leaves_before_its_payment_pays_the_next_time(
         order = await jit.becomes(scid, JitStatus.EARNED)
     assert order.earned_msat == FEE
     assert len(jit.purse.channels) == 1
+
+
+async def test_many_who_wait_read_the_wallet_once(jit: JitHarness) -> None:
+    purse = jit.channels.purse
+    assert purse is not None
+    recent = RecentWallet(jit.channels, purse)
+    await asyncio.gather(*(recent.get(fresh_s=60) for _ in range(100)))
+    assert jit.purse.wallets == 1
 
 
 async def test_parts_by_several_channels_are_one_payment(jit: JitHarness) -> None:

@@ -5,6 +5,7 @@ can get lost although the channel comes, a channel can be signed and not publish
 a coin that an opening has locked is nobody else's.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 
@@ -40,6 +41,7 @@ class FakeSeller:
         self.answers_lost = 0  # so many of the next answers never arrive
         self.online: set[str] = set()  # peers that are connected
         self.dialled: list[tuple[str, str]] = []
+        self.wallets = 0  # how often it was read
         self.reached: set[str] = set()  # HOST:PORT at which a peer answers
         self.refuses = ""  # why the peer refuses, if it does
         self.freezes = False  # the peer does not respond, nor will
@@ -64,6 +66,8 @@ class FakeSeller:
     async def wallet(self) -> SellerWallet:
         """Return the seller's keys, coins and chain."""
         self.check_reachable()
+        self.wallets += 1
+        await asyncio.sleep(0)  # as lnd, it takes a while
         locked = self._locked()
         return SellerWallet(
             pubkey=self.pubkey,

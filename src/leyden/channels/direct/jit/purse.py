@@ -1,5 +1,6 @@
 """The purse: the lnd that sells just-in-time channels, and what it has."""
 
+import asyncio
 import time
 
 from leyden.channels.direct.base import Purse
@@ -55,15 +56,17 @@ class RecentWallet:
         self._channels, self._purse = channels, purse
         self._needs_chain = needs_chain
         self._read: tuple[SellerWallet, float] | None = None
+        self._reading = asyncio.Lock()
 
     async def get(self, *, fresh_s: float) -> SellerWallet:
         """Return the wallet, read again after so many seconds."""
-        if self._read is None or time.monotonic() - self._read[1] > fresh_s:
-            wallet = await read(
-                self._channels, self._purse, needs_chain=self._needs_chain
-            )
-            self._read = wallet, time.monotonic()
-        return self._read[0]
+        async with self._reading:
+            if self._read is None or time.monotonic() - self._read[1] > fresh_s:
+                wallet = await read(
+                    self._channels, self._purse, needs_chain=self._needs_chain
+                )
+                self._read = wallet, time.monotonic()
+            return self._read[0]
 
     def forget(self) -> None:
         """Have the wallet read again."""
