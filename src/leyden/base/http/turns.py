@@ -83,7 +83,7 @@ async def work(organization_id: str, does: Callable[[], None]) -> None:
     try:
         does()
     finally:
-        turns.rest(organization_id, 2 * (time.perf_counter() - began))
+        turns.rest(organization_id, 9 * (time.perf_counter() - began))
 
 
 def _of_this_loop() -> Turns:
