@@ -135,14 +135,20 @@ def _constant(_: str) -> NoReturn:
 
 
 _LONG_NUMBER = re.compile(f"[0-9]{{{_LONGEST_NUMBER + 1}}}")
-_HOOKS: dict[str, Callable[..., Any]] = {
-    "object_pairs_hook": _once_each,
-    "parse_float": _Fraction,
-    "parse_constant": _constant,
-}
-_DECODER = json.JSONDecoder(**_HOOKS)
+
+
+def _decoder(parse_int: Callable[[str], Any] | None = None) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_once_each,
+        parse_int=parse_int,
+        parse_float=_Fraction,
+        parse_constant=_constant,
+    )
+
+
+_DECODER = _decoder()
 # A hook for integers takes four times as long, holding Python's lock.
-_WITH_LONG_NUMBERS = json.JSONDecoder(**_HOOKS, parse_int=_integer)
+_WITH_LONG_NUMBERS = _decoder(_integer)
 
 
 def _refuse_unstorable(value: object, path: str = "") -> None:
