@@ -259,6 +259,7 @@ async def test_ldk_node_trusts_us_and_is_published(
             async with asyncio.timeout(120):
                 while not paying.done():
                     await coast.mine(1)
+                    await ldk.do("sync")  # else lnd closes its channel first
             assert (await paying)["status"] == "FAILED"
             await newest_becomes(sqlite_db, JitStatus.UNPAID)
             passed[0] += GIVEN_UP_AFTER
