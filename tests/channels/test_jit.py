@@ -326,6 +326,9 @@ async def test_after_a_restart_of_lnd_its_node_may_connect_again_first(
         jit.forwarding.goes_on.set()
         listed = jit.forwarding.listed
         await until(lambda: jit.forwarding.listed >= listed + 3)
+        jit.orders.now += timedelta(seconds=10)  # else it would count as refused
+        await asyncio.sleep(2)
+        await jit.becomes(scid, JitStatus.RESUMING)
         assert paid.fate is Fate.HELD
         if is_late:
             jit.orders.now += HOLD

@@ -21,6 +21,7 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import aclosing
 from datetime import datetime, timedelta
 from typing import Final
@@ -102,6 +103,10 @@ class Interceptor:
     def holds(self, order: JitOrder) -> bool:
         """Return whether a payment to the order's channel id is held."""
         return bool(self._held.get(order.scid) or self._new.get(order.scid))
+
+    def holds_part(self, order: JitOrder, parts: Sequence[JitPart]) -> bool:
+        """Return whether a part is held whose answer, stored before, is yet to come."""
+        return not self._all(order.scid).isdisjoint(each.circuit for each in parts)
 
     async def run(self) -> None:
         """Answer until cancelled, whenever lnd is there."""

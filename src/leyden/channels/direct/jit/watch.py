@@ -170,6 +170,8 @@ class Watch:
                 pending.get(order.id, frozenset()),
                 waited=self._since(order.resumed_at, now),
             )
+            if event is JitEvent.REFUSED and self._interceptor.holds_part(order, parts):
+                continue  # it may be forwarded yet
             if event is JitEvent.CLAIMED:
                 await self._steps.earn(order, parts, fees)
                 moved.add(order.id)
