@@ -52,6 +52,10 @@ async def chromium(*arguments: str) -> AsyncIterator[Browser]:
             await browser.close()
 
 
+# By htmx, of a request that was under way as its page was left.
+_ENDED = ("htmx:afterRequest", "htmx:sendAbort")
+
+
 class Screen:
     """A page, and everything that it complained of."""
 
@@ -115,7 +119,8 @@ class Screen:
         return bytes_
 
     def _hear(self, message: Any) -> None:
-        if message.type in {"error", "warning"}:
+        ended = message.text.startswith(_ENDED)
+        if message.type in {"error", "warning"} and not ended:
             self.complaints.append(message.text)
 
     def _request(self, request: Any) -> None:

@@ -1,5 +1,6 @@
 """A node's pages in a browser, with lnd's REST played by the test."""
 
+import inspect
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -65,7 +66,7 @@ class LndRest:
     """lnd's REST as pages of the dashboard call it: its answers, and what was asked.
 
     An answer is what lnd tells, a list of what it tells one after the other, a refusal,
-    or a function of the body that returns one of them.
+    or a function of the body that returns one of them, at once or later.
     """
 
     def __init__(self) -> None:
@@ -115,6 +116,8 @@ class LndRest:
         found = self.answers[max(known, key=len)] if known else Refusal("not found")
         if callable(found):
             found = found(body)
+        if inspect.isawaitable(found):
+            found = await found
         if found is AWAY:
             await route.abort()
             return

@@ -115,8 +115,12 @@ async def test_the_newest_are_shown_while_older_ones_are_read(
     async with node_pages(site, alice, fleet_harness) as pages:
         page, lnd = pages.page, pages.lnd
 
+        async def gone(_: object) -> object:
+            await page.wait_for_selector("#rows tr")
+            return AWAY
+
         def lose(_: object) -> object:
-            lnd.answers["GET /v1/invoices"] = AWAY
+            lnd.answers["GET /v1/invoices"] = gone
             return {"invoices": newest, "first_index_offset": "90000"}
 
         lnd.answers["GET /v1/invoices"] = lose
