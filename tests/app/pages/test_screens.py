@@ -30,6 +30,7 @@ from tests.nodes.pages.test_nodes import made
 from tests.people.pages.test_team import user_id
 from tests.ports import free_port
 from tests.programs import needs
+from tests.waiting import until
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -277,7 +278,11 @@ async def test_theme_and_time_zone_are_as_a_person_chose_them(
         assert await page.input_value("#theme") == "dark"
         await context.clear_cookies()
         await screen.go("/app/sign-in")
-        await page.wait_for_function(f"{paper} === '{dark}'")
+
+        async def is_dark() -> bool:
+            return bool(await page.evaluate(paper) == dark)
+
+        await until(is_dark)
     assert screen.complaints == []
 
 

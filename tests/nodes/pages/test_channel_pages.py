@@ -3,6 +3,8 @@
 import base64
 from typing import Any
 
+from playwright.async_api import expect
+
 from leyden.app.serving.site import Site
 from tests.base.pages.visitor import Visitor
 from tests.nodes.fleet_harness import FleetHarness
@@ -297,6 +299,4 @@ async def test_a_wrong_password_spends_nothing(
         await page.click("#confirm-cancel")
         assert lnd.asked("DELETE /v1/peers") == []
         # A dialog says that it was closed a moment after it was.
-        await page.wait_for_function(
-            "!document.querySelector('#confirm-password').value"
-        )
+        await expect(page.locator("#confirm-password")).to_have_value("")

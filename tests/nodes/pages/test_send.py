@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from playwright.async_api import expect
+
 from leyden.app.serving.site import Site
 from tests.base.pages.screen import Screen
 from tests.base.pages.visitor import Visitor
@@ -369,7 +371,7 @@ async def test_coins_are_sent_once_although_the_answer_is_lost(
         await pages.open("/wallet/send")
         await paste(pages, f"bitcoin:{ADDRESS}?amount=0.0003&message=two%20lamps")
         await pages.see("two lamps")
-        await page.wait_for_function("document.querySelector('#rate').value === '12'")
+        await expect(page.locator("#rate")).to_have_value("12")
         await page.fill("#amount", "60000")
         await pages.press("Pay")
         assert "more than the node's confirmed coins: 50,000 sat" in await pages.alert()
