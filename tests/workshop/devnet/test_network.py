@@ -79,8 +79,14 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
     await workshop_home.network().start()
     assert (await actions.status(home))["height"] == height
 
-    # An old chain gets a fresh block, for lnd waits for one.
-    await workshop_home.network(fresh_s=-3600.0).start()
+    # An old chain gets a fresh block before lnd, which is not ready without one.
+    await stop(home)
+    programs = {**workshop_home.programs, "lnd": Path("/bin/false")}
+    lnd_ends = WorkshopHome(home, programs, ports=workshop_home.ports)
+    with pytest.raises(SetupError, match="treasury"):
+        await lnd_ends.network(fresh_s=-3600.0).start()
+    assert await actions.height(home) == height + 1
+    await workshop_home.network().start()
     assert (await actions.status(home))["height"] == height + 1
 
     # Down leaves nothing running, and tells so the second time.

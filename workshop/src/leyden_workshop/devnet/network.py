@@ -94,14 +94,15 @@ class PrivateNetwork:
         """Start everything that is not running yet.
 
         1. btcd, with complete blocks, at least 450 of them.
-        2. The treasury's lnd.
-        3. A new block, if the newest is old: lnd waits for one.
+        2. A new block, if the newest is old: lnd is not ready before there is one.
+        3. The treasury's lnd.
         4. Coins for the treasury, if it has none.
         5. A macaroon for the platform that may only take payments.
         """
-        for keeper in self._keepers:
-            await bring_up(keeper, say)
+        btcd, lnd = self._keepers
+        await bring_up(btcd, say)
         await self._mine_if_stale()
+        await bring_up(lnd, say)
         await wait_until_synced(self.access, "treasury")
         if await self._fill_treasury():
             say(f"the treasury has {self._treasury_sats:,} sat")
