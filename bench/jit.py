@@ -276,7 +276,10 @@ def _nobodys() -> Invoice:
 
 
 async def _pass_one(harbor: Harbor, scid: int) -> float:
-    """Send a payment that nobody knows through the purse; return how long it took."""
+    """Send a payment that nobody knows through the purse; return how long it took.
+
+    By the payer's other channel: for each payment lnd signs all that a channel holds.
+    """
     info = await harbor.payer.call("GET", "/v1/getinfo")
     expiry = int(info["block_height"]) + 90
     amount = {"amt_to_forward_msat": "100000", "expiry": expiry}

@@ -328,7 +328,7 @@ async def test_whatever_is_killed_at_each_step_the_payment_arrives_once(
     Then the channel is there for the next payment.
     """
     steps = ("held", "open", "done open", "alias", "answer", "done answer", "kept")
-    by_lnd = ("done open", "done answer")
+    may_go_back = ("done open", "done answer")
     async with harbor_with(memory_path) as harbor:
         for number, at in enumerate(steps, 1):
             stop = Stop(at)
@@ -363,7 +363,7 @@ async def test_whatever_is_killed_at_each_step_the_payment_arrives_once(
                         assert not paying.done()
                         await harbor.claim(invoice)
                     (paid,) = await paying
-                    if at in by_lnd and killed != "platform" and paid["failure"]:
+                    if at in may_go_back and killed != "platform" and paid["failure"]:
                         assert paid["failure"]["code"] == "TEMPORARY_CHANNEL_FAILURE"
                         await harbor.coast.mine(1)
                         await newest_becomes(sqlite_db, JitStatus.UNPAID)
