@@ -45,23 +45,34 @@ class _Shared:
 
     _fields: tuple[str, ...]
     _kept: Path
+    _is_held = False
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Be the only one who acts, on what there is now."""
+        assert not self._is_held, "a fake that waits while it is held stops everything"
         with self._kept.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if self._kept.exists():
-                vars(self).update(pickle.loads(self._kept.read_bytes()))  # noqa: S301
-            before = self._pickled()
-            yield
-            if (after := self._pickled()) == before and self._kept.exists():
-                return
-            # Renamed into place: who is killed half-way has done nothing.
-            draft = self._kept.with_suffix(".draft")
-            draft.write_bytes(after)
-            draft.replace(self._kept)
-            os.utime(self._kept)  # to be killed at: done, and not stored yet
+            self._is_held = True
+            try:
+                with self._loaded():
+                    yield
+            finally:
+                self._is_held = False
+
+    @contextlib.contextmanager
+    def _loaded(self) -> Iterator[None]:
+        if self._kept.exists():
+            vars(self).update(pickle.loads(self._kept.read_bytes()))  # noqa: S301
+        before = self._pickled()
+        yield
+        if (after := self._pickled()) == before and self._kept.exists():
+            return
+        # Renamed into place: who is killed half-way has done nothing.
+        draft = self._kept.with_suffix(".draft")
+        draft.write_bytes(after)
+        draft.replace(self._kept)
+        os.utime(self._kept)  # to be killed at: done, and not stored yet
 
     def _pickled(self) -> bytes:
         return pickle.dumps({name: vars(self)[name] for name in self._fields})

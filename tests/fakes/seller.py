@@ -5,7 +5,6 @@ can get lost although the channel comes, a channel can be signed and not publish
 a coin that an opening has locked is nobody else's.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 
@@ -67,7 +66,6 @@ class FakeSeller:
         """Return the seller's keys, coins and chain."""
         self.check_reachable()
         self.wallets += 1
-        await asyncio.sleep(0)  # as lnd, it takes a while
         locked = self._locked()
         return SellerWallet(
             pubkey=self.pubkey,
