@@ -122,6 +122,33 @@ async def test_a_bought_channel_says_what_is_known_of_it(
     assert "your node rejected it" not in text
 
 
+async def test_an_order_whose_purchase_is_unknown_offers_no_cancelling(
+    alice: Visitor, world: World
+) -> None:
+    """The database was restored from before the purchase, and forgot it."""
+    lsp = FakeLsp(clock=world.channels.clock)
+    payer = FakePayer(lsp)
+    force_setattr(world.channels, "lsps", Lsps(("https://lsp",), lambda _url: lsp))
+    force_setattr(world.channels, "payer", payer)
+    sell_from(world, Source.LSPS1)
+    page = await ordered(alice, **{"for": "other", "node": KEY})
+    payer.away = True
+    pay(world)
+    (request,) = world.payments.requests.values()
+    assert await world.payments.settle(request)
+
+    async def later() -> str:
+        world.later(minutes=1)
+        return await _text(alice, page)
+
+    text = await until(later, shows="know whether we bought your channel")
+    assert "its price becomes credit" in text
+    assert "Cancel this order" not in text
+    assert "lncli connect" not in text
+    assert (await alice.submit(f"{page}/cancel")).status == 409
+    assert payer.sent == []
+
+
 def sell_from(world: World, *sources: Source) -> None:
     rules = replace(world.channels.rules, sources=sources)
     force_setattr(world.channels, "rules", rules)

@@ -70,6 +70,7 @@ class _Tracked(Struct, frozen=True, kw_only=True):
         payments = self.unconfirmed, self.arrived
         return (
             *(order.status, order.paid, self.steps, *payments, len(self.bumps)),
+            order.purchase_unknown,
             len(self.extensions),
             self.unpaid_extension.id if self.unpaid_extension else "",
         )
@@ -140,7 +141,7 @@ async def show(visit: Visit) -> Response:
         address_qr=await qr_codes.qr(visit, address_uri)
         if order.onchain_address
         else "",
-        may_cancel=order.may(OrderEvent.CANCELLED),
+        may_cancel=order.may(OrderEvent.CANCELLED) and not order.purchase_unknown,
         prices=_extension_prices(channels, order),
         once=uuid.uuid4(),
         extension_qr=await qr_codes.qr(
