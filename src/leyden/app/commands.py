@@ -84,7 +84,7 @@ _OPERATOR = {
     ),
     "orders": LazyCommand(
         "leyden.operators.cli.oversight",
-        "List the orders of all organizations.",
+        "List the orders of all organizations, and end lost ones.",
     ),
     "seller": LazyCommand(
         "leyden.channels.direct.cli.seller",

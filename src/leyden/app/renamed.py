@@ -30,6 +30,7 @@ RENAMED: Final[Mapping[str, str]] = {
     "subscriptions change": "webhooks update",
     "subscriptions": "webhooks",
     "orders": "orders list --needs-attention",
+    "pool abandon": "orders abandon",
     "alarms endpoints": "alarms webhooks list",
     "alarms send-to": "alarms webhooks create",
     "alarms stop-sending": "alarms webhooks delete",

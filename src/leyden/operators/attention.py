@@ -65,7 +65,7 @@ _ALARMS: Final[Mapping[AttentionReason, AlarmKind | None]] = {
 }
 _WHY: Final[Mapping[AttentionReason, str]] = {
     AttentionReason.TICKET_MISSING: (
-        "the market lost the ticket: end the order with `leyden pool abandon`"
+        "the market lost the ticket: end the order with `leyden orders abandon`"
     ),
     AttentionReason.TICKET_LATE: "the ticket is not created yet",
     AttentionReason.TICKET_FAILED: "the ticket could not be created",

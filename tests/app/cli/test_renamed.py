@@ -41,6 +41,8 @@ SAMPLES = {
     "orders --json": "orders list --needs-attention --json",
     "orders list --json": "orders list --json",
     "orders --help": "orders --help",
+    "pool abandon ORDER --reason lost": "orders abandon ORDER --reason lost",
+    "pool open 5000000": "pool open 5000000",
     "org quota Pier nodes=5": "orgs quotas Pier nodes=5",
     "account correct --kind credit": "orgs credit correct --kind credit",
     "user operator a@example.org": "operators add a@example.org",

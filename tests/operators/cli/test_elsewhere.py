@@ -104,6 +104,9 @@ def test_orders(platform: ServedPlatform, typed: Typed, told: Any) -> None:
     cancelled = told("orders", "list", *of, "--status", "cancelled")["orders"]
     assert [each["order_id"] for each in cancelled] == made[:1]
     assert told("orders", "list", "--needs-attention") == {"orders": []}
+    end = ("orders", "abandon", made[0], "--reason", "lost")
+    assert typed(*end).exit_code == 1  # nobody said yes
+    assert told(*end, "--yes") == cancelled[0]
     assert "--organization" in typed("orders", "list", "--status", "filled").stderr
     assert made[0] in typed("orders", "list", *of).stdout
 

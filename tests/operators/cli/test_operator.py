@@ -311,7 +311,7 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
 ) -> None:
     order_id = lose_a_ticket(tmp_path / "home")
     end = (
-        "pool",
+        "orders",
         "abandon",
         order_id,
         "--reason",
@@ -326,13 +326,13 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
         "orders"
     ]
     assert (need["order_id"], need["status"]) == (order_id, "created")
-    assert "leyden pool abandon" in need["why"]
+    assert "leyden orders abandon" in need["why"]
     look_for_alarms()
     found = migrated("overview")
     assert found.exit_code == 1
     assert f"order {order_id}: the market lost the ticket" in found.stdout
     assert "orders: 1, differences: 0, unknown to it: 1" in found.stdout
-    assert migrated("pool", "abandon", order_id).exit_code == 2
+    assert migrated("orders", "abandon", order_id).exit_code == 2
     assert printed_json(migrated(*end)) == {
         "order_id": order_id,
         "status": "cancelled",

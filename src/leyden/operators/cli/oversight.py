@@ -1,4 +1,4 @@
-"""Installation status: overview, and orders that need attention."""
+"""Installation status: overview, and orders, of which some need attention."""
 
 import sys
 from collections.abc import Iterable
@@ -7,15 +7,18 @@ from typing import Any
 
 import click
 
+from leyden.base.cli.confirmation import confirm, yes_option
 from leyden.base.cli.elsewhere import elsewhere, organization_id
 from leyden.base.cli.groups import LazyGroup
 from leyden.base.cli.organization_option import found as organization_named
 from leyden.base.cli.output import (
     as_json,
     limit_option,
+    operator,
     print_counts,
     print_json,
     print_list,
+    print_one,
     print_rows,
 )
 from leyden.base.platform import Platform
@@ -25,14 +28,16 @@ from leyden.base.tasks import job_labels
 from leyden.channels.cli.running import on_channels
 from leyden.channels.rows.treasury_checks import TreasuryCheck
 from leyden.channels.rules.orders import Order, OrderStatus
+from leyden.channels.tickets import missing_tickets
 from leyden.client.operator import Operator
-from leyden.errors import Malformed
+from leyden.errors import Malformed, SetupError
 from leyden.operators import attention, oversight
 from leyden.operators.oversight import Overview
 from leyden.schemas.operator import SoldOrder
 from leyden.values import asdict
 
 _MOST_NEWEST = 500
+_ABANDONING = "Abandon the order {}? You can't undo this."
 
 
 @click.command()
@@ -156,7 +161,7 @@ def _orders_elsewhere(
 
 @click.group(cls=LazyGroup)
 def orders() -> None:
-    """List the orders of all organizations."""
+    """List the orders of all organizations, and end lost ones."""
 
 
 @orders.command("list")
@@ -221,6 +226,55 @@ def list_(
         as_json=as_json,
         empty="no orders need attention" if needs_attention else "no orders",
         spare=("created", "organization_id", "capacity", "fee"),
+    )
+
+
+def _abandon_elsewhere(
+    api: Operator, order_id: str, reason: str, *, yes: bool
+) -> SoldOrder:
+    confirm(_ABANDONING.format(order_id), yes=yes)
+    return api.abandon(order_id, reason)
+
+
+@orders.command()
+@click.argument("order_id")
+@click.option(
+    "--reason", required=True, help="Recorded in the audit log with your name."
+)
+@yes_option
+@as_json
+@elsewhere(_abandon_elsewhere)
+def abandon(order_id: str, reason: str, *, yes: bool, as_json: bool) -> None:
+    """Abandon an order whose ticket poold lost; the payment becomes credit.
+
+    `leyden orders list --needs-attention` lists such orders. First make sure that the
+    order can't get a channel any more: its bid must not be in the auction. The command
+    refuses a ticket that poold still knows.
+
+    It also ends an order that the alarm `purchase.unknown` names.
+
+    \b
+    leyden orders abandon ORDER --reason "pool.db was lost on the 3rd"
+    """
+
+    async def abandoned(platform: Platform) -> Order:
+        if platform.channels is None:
+            raise SetupError(
+                "treasury_host: not set, so this platform sells no channels"
+            )
+        return await missing_tickets.abandon(
+            platform.channels, order_id, reason=reason, actor=operator()
+        )
+
+    confirm(_ABANDONING.format(order_id), yes=yes)
+    order = on_channels(abandoned)
+    print_one(
+        {
+            "order_id": order.id,
+            "status": order.status,
+            "credit_refund": order.credit_refund,
+        },
+        as_json=as_json,
     )
 
 

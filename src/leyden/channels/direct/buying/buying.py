@@ -208,9 +208,9 @@ class _Step:
             "settled, but its purchase is not in the database, which was restored. "
             f"Compare it with the payments to {order.quote.source} of the lnd that "
             f"pays, since {to_iso(order.created)}, and with the channels of "
-            f"{order.quote.channel.node_key}. Then end it with `leyden pool abandon`: "
-            "its price becomes credit. If the channel was bought, take that back with "
-            "`leyden orgs credit correct --kind debit`",
+            f"{order.quote.channel.node_key}. Then end it with `leyden orders "
+            "abandon`: its price becomes credit. If the channel was bought, take that "
+            "back with `leyden orgs credit correct --kind debit`",
             lasts=_FOUND_AGAIN_WITHIN,
         )
         await self._wait_unasked(_LONGEST_PAUSE, found)

@@ -8,17 +8,13 @@ from typing import Any
 import click
 
 from leyden.base import settings
-from leyden.base.cli.confirmation import confirm, yes_option
 from leyden.base.cli.groups import LazyGroup
-from leyden.base.cli.output import as_json, operator, print_one
+from leyden.base.cli.output import as_json, print_one
 from leyden.base.opening import opened
-from leyden.base.platform import Platform
 from leyden.base.rules.units import BLOCKS_PER_DAY, MAX_SATS, Sats
 from leyden.base.settings import Settings
 from leyden.base.settings.private_chain import running_settings
-from leyden.channels.cli.running import on_channels
-from leyden.channels.rules.orders import Order
-from leyden.channels.tickets import missing_tickets, pool_account
+from leyden.channels.tickets import pool_account
 from leyden.channels.tickets.account import PoolAccount
 from leyden.channels.tickets.rules.auction import AuctionAccount
 from leyden.channels.tickets.wiring.pool import make_account
@@ -133,47 +129,6 @@ def status(*, as_json: bool) -> None:
         }
 
     print_one(_on_account(looked), as_json=as_json)
-
-
-@pool.command()
-@click.argument("order_id")
-@click.option(
-    "--reason", required=True, help="Recorded in the audit log with your name."
-)
-@yes_option
-@as_json
-def abandon(order_id: str, reason: str, *, yes: bool, as_json: bool) -> None:
-    """Abandon an order whose ticket poold lost; the payment becomes credit.
-
-    `leyden orders list --needs-attention` lists such orders. First make sure that the
-    order can't get a channel any more: its bid must not be in the auction. The command
-    refuses a ticket that poold still knows.
-
-    It also ends an order that the alarm `purchase.unknown` names.
-
-    \b
-    leyden pool abandon ORDER --reason "pool.db was lost on the 3rd"
-    """
-
-    async def abandoned(platform: Platform) -> Order:
-        if platform.channels is None:
-            raise SetupError(
-                "treasury_host: not set, so this platform sells no channels"
-            )
-        return await missing_tickets.abandon(
-            platform.channels, order_id, reason=reason, actor=operator()
-        )
-
-    confirm(f"Abandon the order {order_id}? You can't undo this.", yes=yes)
-    order = on_channels(abandoned)
-    print_one(
-        {
-            "order_id": order.id,
-            "status": order.status,
-            "credit_refund": order.credit_refund,
-        },
-        as_json=as_json,
-    )
 
 
 def _on_account(
