@@ -1,5 +1,6 @@
 """Channels: opening, closing, moving balance, fees and peers; each confirmed first."""
 
+import asyncio
 import base64
 from typing import Any
 
@@ -154,6 +155,50 @@ async def test_what_goes_wrong_says_what_happened_to_the_money(
         await page.uncheck("#force")
         await pages.press("Close channel")
         assert "The channel stays open." in await pages.alert()
+
+
+async def test_a_button_of_one_of_two_channels_with_a_peer_keeps_the_keyboard(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    other = channel(7_000, 3_000, active=True) | {"channel_point": f"{'2e' * 32}:1"}
+    async with node_pages(site, alice, fleet_harness) as pages:
+        page, lnd = pages.page, pages.lnd
+        lnd.answers["GET /v1/channels"]["channels"].append(other)
+        await page.clock.install()
+        await pages.open("/wallet/channels")
+        await page.focus("#channels tr:nth-child(2) [data-close]")
+        asked = len(lnd.asked("GET /v1/fees"))
+        async with page.expect_response("**/v1/fees"):
+            await page.clock.fast_forward("00:11")
+        assert len(lnd.asked("GET /v1/fees")) > asked
+        await expect(
+            page.locator("#channels tr:nth-child(2) [data-close]")
+        ).to_be_focused()
+        await page.keyboard.press("Enter")
+        assert await page.inner_text("#close-local") == "7,000 sat"
+
+
+async def test_a_peer_that_never_agrees_to_a_close_leaves_it_not_known(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    gone = asyncio.Event()
+
+    async def wait(_: object) -> object:
+        await gone.wait()
+        return AWAY
+
+    async with node_pages(site, alice, fleet_harness) as pages:
+        page, lnd = pages.page, pages.lnd
+        lnd.answers["DELETE /v1/channels/"] = wait
+        await page.clock.install()
+        await pages.open("/wallet/channels")
+        await page.click("[data-close]")
+        await pages.press("Close channel")
+        await pages.confirm("Close channel")
+        await pages.see("Closing the channel…")
+        await page.clock.fast_forward("01:31")
+        assert "The channel may be closing" in await pages.alert()
+        gone.set()
 
 
 HASH = "5a" * 32
