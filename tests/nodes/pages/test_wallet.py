@@ -65,6 +65,15 @@ async def test_a_page_knows_the_node_and_can_send_nothing_by_itself(
     assert "<button data-waits disabled>" in below
 
 
+@pytest.mark.parametrize("page", ["send", "channels"])
+async def test_seconds_of_a_payment_are_not_read_out_one_by_one(
+    alice: Visitor, path: str, page: str
+) -> None:
+    text = (await alice.get(f"{path}/{page}")).text
+    before, _, _ = text.partition('<span id="elapsed"')
+    assert before.rpartition("<p ")[2].startswith('class="note" role="timer"')
+
+
 async def test_a_node_with_a_signer_gets_no_seed_in_the_browser(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:

@@ -68,3 +68,25 @@ async def test_a_uri_that_is_written_is_read(js: Modular) -> None:
     text = await js.call("destination", "bip21", given)
     assert "amount=1.50000001&" in text
     assert await js.call("destination", "destination", text) == given
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("21", 21),
+        (" 1,000 ", 1_000),
+        ("1 000 000", 1_000_000),
+        ("0", 0),
+        ("1,5", None),
+        ("0,00021", None),
+        ("1.5", None),
+        ("-1", None),
+        ("1e3", None),
+        ("", None),
+        ("1" * 17, None),
+    ],
+)
+async def test_an_amount_is_whole_or_none(
+    js: Modular, text: str, amount: int | None
+) -> None:
+    assert await js.call("shown", "typedSats", text) == amount

@@ -113,3 +113,9 @@ async def test_what_a_node_refuses_is_said_in_words_and_without_secrets(
     )
     assert said[0] == "unreachable"
     assert "lamp" not in str(said)
+
+
+async def test_what_nobody_foresaw_is_no_word_about_money(js: Modular) -> None:
+    said = await js.call("trouble", "inWords", {})
+    assert "look at what was done before you try again" in said
+    assert "Nothing" not in said
