@@ -280,6 +280,9 @@ async def test_a_node_that_locks_in_the_middle_says_what_is_open(
         await pages.confirm("Pay 21,000 sat")
         await pages.see("What became of the payment is not known")
         await pages.see("The wallet is locked")
+        pages.lnd.answers["GET /v1/getinfo"] = locked  # which closes the vault
+        await pages.page.wait_for_selector("#password:visible")
+        assert "What became of the payment is not known yet" in await pages.alert()
 
 
 BAD = (
@@ -360,7 +363,9 @@ async def test_coins_are_sent_once_although_the_answer_is_lost(
 ) -> None:
     async with node_pages(site, alice, fleet_harness) as pages:
         page, lnd = pages.page, pages.lnd
-        lnd.answers["GET /v1/transactions/fee"] = {"sat_per_vbyte": "12"}
+        too_few = Refusal("insufficient funds available to construct transaction")
+        lnd.answers["GET /v1/transactions/fee"] = too_few
+        lnd.answers["GET /v2/wallet/estimatefee/6"] = {"sat_per_kw": "3012"}
 
         def send(body: dict[str, Any]) -> object:
             made = {"label": body["label"], "tx_hash": "7e" * 32}
@@ -427,3 +432,37 @@ async def test_coins_of_a_refused_or_lost_transaction_are_looked_for(
             await pages.see(says)
             if not callable(answer):
                 assert "Nothing was sent." in await pages.alert()
+
+
+async def test_coins_that_may_have_been_sent_are_not_offered_again(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    async with node_pages(site, alice, fleet_harness) as pages:
+        page, lnd = pages.page, pages.lnd
+        await page.clock.install()
+        lnd.answers["GET /v1/transactions/fee"] = {}
+        lnd.answers["POST /v1/transactions"] = AWAY
+        await pages.open("/wallet/send")
+        await paste(pages, ADDRESS)
+        await page.fill("#amount", "30000")
+        await page.fill("#rate", "1,5")
+        await pages.press("Pay")
+        assert "Fee rate: must be a whole number" in await pages.alert()
+        await page.fill("#rate", "12")
+        await pages.press("Pay")
+        await pages.confirm("Send 30,000 sat")
+        for _ in range(10):
+            await page.clock.fast_forward("00:02")
+            await page.wait_for_timeout(100)
+        await pages.see("Whether the coins were sent is not known")
+        assert await page.inner_text("#failed-title") == (
+            "Not known whether the coins were sent"
+        )
+        assert await page.is_hidden("#review")
+        await pages.press("Start over")
+        lnd.answers["GET /v1/transactions/fee"] = AWAY
+        await paste(pages, ADDRESS)
+        assert "Nothing more was sent." in await pages.alert()
+        await pages.press("Lock")
+        await pages.see("What became of the payment is not known yet")
+        assert len(lnd.asked("POST /v1/transactions")) == 1
