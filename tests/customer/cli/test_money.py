@@ -218,6 +218,8 @@ def test_a_node_that_locks_in_the_middle_leaves_it_unknown(
     assert "whether it is paid is unknown" in unknown.stderr
     assert "nothing was sent" not in unknown.stderr
     assert "lnsb1coffee" in unknown.stderr
+    again = wallet("send", "lnsb1coffee", "--yes")  # says nothing of the first
+    assert again.stderr.rstrip().endswith("nothing was sent by this command")
 
 
 @pytest.mark.parametrize(
@@ -544,6 +546,9 @@ def test_closing_a_channel_says_first_what_it_costs(
     assert closed["closing_txid"] == "cd" * 32
     method, path, _ = lnd.asked[-1]
     assert (method, path) == ("DELETE", f"{at}?force=false&sat_per_vbyte=3")
+    lnd.drops = {at}
+    lost = wallet("close", POINT, "--yes")
+    assert (lost.exit_code, "closing is unknown" in lost.stderr) == (7, True)
     lnd.answers["/v1/channels"] = {"channels": [channel(active=False)]}
     away = wallet("close", POINT, "--yes")
     assert (away.exit_code, "close with --force" in away.stderr) == (5, True)
@@ -584,6 +589,9 @@ def test_a_stuck_transaction_is_bumped_by_its_change(
     assert bumped["spent_output"] == POINT
     (wish,) = lnd.done("/v2/wallet/bumpfee")
     assert (wish["sat_per_vbyte"], wish["immediate"]) == ("20", True)
+    lnd.drops = {"/v2/wallet/bumpfee"}
+    lost = wallet("bump", "ab" * 32, *words)
+    assert (lost.exit_code, "safe to repeat" in lost.stderr) == (7, True)
     lnd.transactions[0]["num_confirmations"] = 1
     assert wallet("bump", "ab" * 32, *words).exit_code == 5
     assert wallet("bump", "cd" * 32, *words).exit_code == 5

@@ -209,10 +209,17 @@ def _costs(channel: dict[str, Any], *, is_forced: bool) -> list[str]:
 
 def _closing(lnd: Lnd, path: str) -> str:
     """Start to close a channel; return the transaction."""
-    for update in lnd.stream("DELETE", path, timeout_s=_OPENS_S):
-        if pending := update.get("close_pending"):
-            return base64.b64decode(pending["txid"])[::-1].hex()
-    raise NodeAway("the node did not say whether the channel closes")
+    why = "the node did not answer"
+    try:
+        for update in lnd.stream("DELETE", path, timeout_s=_OPENS_S):
+            if pending := update.get("close_pending"):
+                return base64.b64decode(pending["txid"])[::-1].hex()
+    except NodeAway as error:
+        why = error.message
+    raise TookTooLong(
+        f"{why}; whether the channel is closing is unknown. Your balance in it is safe "
+        "either way. Look before you repeat it: leyden wallet channels"
+    )
 
 
 @click.command()

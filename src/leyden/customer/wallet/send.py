@@ -500,7 +500,13 @@ def bump(
             question = f"Raise its fee to {sat_per_vbyte} sat/vB?"
             click.confirm(question, abort=True, err=True)
         wish = {"outpoint": outpoint(ours), "sat_per_vbyte": str(sat_per_vbyte)}
-        lnd.post("/v2/wallet/bumpfee", {**wish, "immediate": True})
+        try:
+            lnd.post("/v2/wallet/bumpfee", {**wish, "immediate": True})
+        except NodeAway as error:
+            raise TookTooLong(
+                f"{error.message}; whether its fee was raised is unknown. It is safe "
+                "to repeat the command, which replaces what it did"
+            ) from None
     shown = {"txid": txid, "spent_output": ours, "sat_per_vbyte": sat_per_vbyte}
     if as_json:
         print_json({"node_id": found.node_id, **shown})
@@ -529,7 +535,7 @@ def _says_if_nothing_was_sent() -> Iterator[_Progress]:
         yield progress
     except LeydenError as error:
         if not progress.is_told:
-            error.message = f"{error.message}; nothing was sent"
+            error.message = f"{error.message}; nothing was sent by this command"
             error.args = (error.message,)
         raise
 
