@@ -132,3 +132,33 @@ async def test_what_is_wrong_is_said(
         assert await pages.alert() == "Amount: must be a whole number of sats."
         await wish(pages, amount="1000000000")
         assert await pages.alert() == f"The node rejected this: {refusal}"
+
+
+async def test_nothing_is_asked_while_nobody_can_see_the_tab(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    async with node_pages(site, alice, fleet_harness) as pages:
+        page, lnd = pages.page, pages.lnd
+        lnd.answers["POST /v1/invoices"] = {
+            "r_hash": base64.b64encode(HASH).decode(),
+            "payment_request": INVOICE,
+        }
+        lnd.answers[f"GET /v1/invoice/{HASH.hex()}"] = invoice()
+        await page.clock.install()
+        await pages.open("/wallet/receive")
+        await wish(pages, amount="21000")
+        await pages.see("Waiting for the payment.")
+        await page.evaluate(
+            "Object.defineProperty(document, 'hidden', { value: true, writable: true })"
+        )
+        await page.wait_for_timeout(200)  # for what was asked just before
+        before = len(lnd.calls)
+        for _ in range(10):
+            await page.clock.fast_forward("00:11")
+            await page.wait_for_timeout(50)
+        assert lnd.calls[before:] == []
+        await page.evaluate("document.hidden = false")
+        await page.clock.fast_forward("00:11")
+        await page.wait_for_timeout(200)
+        asked = {each.partition("?")[0] for each, _ in lnd.calls[before:]}
+        assert asked >= {f"GET /v1/invoice/{HASH.hex()}", "GET /v1/channels"}
