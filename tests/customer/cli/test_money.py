@@ -588,7 +588,12 @@ def test_a_stuck_transaction_is_bumped_by_its_change(
     bumped = wallet.json("bump", "ab" * 32, *words)
     assert bumped["spent_output"] == POINT
     (wish,) = lnd.done("/v2/wallet/bumpfee")
-    assert (wish["sat_per_vbyte"], wish["immediate"]) == ("20", True)
+    assert bumped["fee_sats"] == 2_220
+    # Without a budget, lnd would go on until half of the output is gone.
+    assert (wish["budget"], wish["deadline_delta"], wish["immediate"]) == (
+        *("2220", 1),
+        True,
+    )
     lnd.drops = {"/v2/wallet/bumpfee"}
     lost = wallet("bump", "ab" * 32, *words)
     assert (lost.exit_code, "safe to repeat" in lost.stderr) == (7, True)

@@ -82,19 +82,21 @@ async def test_the_fee_of_an_unconfirmed_transaction_is_raised(
         for answer, says in (
             (Refusal("fee rate too low"), "fee rate too low The fee did not change."),
             (AWAY, "it is safe to raise it again"),
-            ({"status": "ok"}, "The fee was raised to 20 sat/vB."),
+            ({"status": "ok"}, "The fee was raised by 2,220 sat"),
         ):
             lnd.answers["POST /v2/wallet/bumpfee"] = answer
             if await page.is_hidden("#bump-rate"):
                 await page.click("[data-bump]")  # the only one
             await page.fill("#bump-rate", "20")
             await page.click("#bump button:not([type])")
-            await pages.confirm("Raise fee")
+            said = await pages.confirm("Raise fee")
+            assert said[1] == "It pays 20 sat/vB: 2,220 sat."
             await pages.see(says)
         assert lnd.granted[1:] == [{"uri:/walletrpc.WalletKit/BumpFee"}]
         assert lnd.asked("POST /v2/wallet/bumpfee")[-1] == {
             "outpoint": {"txid_str": "7e" * 32, "output_index": 1},
-            "sat_per_vbyte": "20",
+            "budget": "2220",  # without one, lnd goes on to half of the output
+            "deadline_delta": 1,
             "immediate": True,
         }
 

@@ -48,6 +48,7 @@ _FEE_DIVISOR: Final = 20  # above it, 5% of the payment
 _TARGET_BLOCKS: Final = 6
 _KEY: Final = 66  # hexadecimal digits, as below
 _TXID: Final = 64
+_CHILD_VBYTES: Final = 111  # a transaction with one input and one output, both taproot
 
 
 class _Lightning(Struct, frozen=True, kw_only=True):
@@ -471,7 +472,10 @@ def outpoint(text: str) -> dict[str, object]:
 @node_argument
 @click.argument("txid")
 @click.option(
-    "--sat-per-vbyte", type=click.IntRange(1), required=True, help="The new fee rate."
+    "--sat-per-vbyte",
+    type=click.IntRange(1),
+    required=True,
+    help="Fee rate of the second transaction.",
 )
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @money_options
@@ -488,18 +492,22 @@ def bump(
     """Raise the fee of an unconfirmed transaction TXID of this wallet.
 
     lnd spends your own output of it in a second transaction that pays for both, and
-    replaces that one (RBF) if you bump again.
+    replaces that one (RBF) if you bump again. Both together pay less per vB than the
+    second one.
 
     \b
     leyden wallet bump pier TXID --sat-per-vbyte 20
     """
     found = session.node(node)
+    fee = sat_per_vbyte * _CHILD_VBYTES
     with open_for(session, found, keys, _BUMP_METHODS) as lnd:
         ours = _own_output(lnd, txid)
         if not yes:
-            question = f"Raise its fee to {sat_per_vbyte} sat/vB?"
+            question = f"Raise its fee by {fee:,} sat, in a second transaction?"
             click.confirm(question, abort=True, err=True)
-        wish = {"outpoint": outpoint(ours), "sat_per_vbyte": str(sat_per_vbyte)}
+        # Just before its deadline lnd pays its whole budget at once. Without one, it
+        # would pay more with each block, up to half of the output.
+        wish = {"outpoint": outpoint(ours), "budget": str(fee), "deadline_delta": 1}
         try:
             lnd.post("/v2/wallet/bumpfee", {**wish, "immediate": True})
         except NodeAway as error:
@@ -507,7 +515,8 @@ def bump(
                 f"{error.message}; whether its fee was raised is unknown. It is safe "
                 "to repeat the command, which replaces what it did"
             ) from None
-    shown = {"txid": txid, "spent_output": ours, "sat_per_vbyte": sat_per_vbyte}
+    rate = {"sat_per_vbyte": sat_per_vbyte, "fee_sats": fee}
+    shown = {"txid": txid, "spent_output": ours, **rate}
     if as_json:
         print_json({"node_id": found.node_id, **shown})
     else:

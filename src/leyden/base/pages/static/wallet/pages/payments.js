@@ -13,6 +13,7 @@ import { Trouble } from "../trouble.js";
 const DAY = 86_400;
 const AT_A_TIME = 50;
 const CALLS = ["/walletrpc.WalletKit/BumpFee"];
+const CHILD_VBYTES = 111; // one input and one output, both taproot
 const LISTS = 4;
 const DRAW_MS = 1_000; // at least, between two drawings of lists that grow
 const PATIENCE_MS = 120_000; // for thousands of rows, which lnd reads from its disk
@@ -87,10 +88,11 @@ onSubmit($("bump"), async () => {
   const { id, output } = of;
   const rate = typedSats($("bump-rate").value);
   if (!rate) throw new Trouble("form", "Fee rate: must be a whole number of sat/vB. The fee did not change.");
+  const fee = rate * CHILD_VBYTES;
   const may = await confirmed({
     calls: CALLS,
     title: "Raise the fee?",
-    lines: [`Of ${id.slice(0, 16)}… to ${rate} sat/vB.`, "A second transaction of the node pays for both."],
+    lines: [`Of ${id.slice(0, 16)}…: a second transaction of the node pays for both.`, `It pays ${rate} sat/vB: ${sats(fee)}.`],
     button: "Raise fee",
   });
   if (may === undefined) return;
@@ -98,7 +100,10 @@ onSubmit($("bump"), async () => {
   try {
     await lnd.call("POST", "/v2/wallet/bumpfee", {
       outpoint: { txid_str: id, output_index: Number(output) },
-      sat_per_vbyte: String(rate),
+      // Just before its deadline lnd pays its whole budget at once. Without one, it would
+      // pay more with each block, up to half of the output.
+      budget: String(fee),
+      deadline_delta: 1,
       immediate: true,
     }, may);
   } catch (error) {
@@ -106,7 +111,7 @@ onSubmit($("bump"), async () => {
       ? "The answer was lost. The fee may have been raised: it is safe to raise it again, which replaces that."
       : `${error.message} The fee did not change.`);
   }
-  $("said").textContent = `The fee was raised to ${rate} sat/vB.`;
+  $("said").textContent = `The fee was raised by ${sats(fee)}, in a second transaction.`;
   $("said").hidden = false;
   show("open");
   await again().catch(() => {}); // it was raised, whatever becomes of the list
