@@ -113,9 +113,11 @@ async def test_a_channel_is_opened_closed_and_its_fees_changed(
         lnd.answers["DELETE /v1/channels/"] = [{"close_pending": {}}]
         await page.click("[data-close]")
         assert "144 blocks (about 24 h)" in await page.inner_text("#force-costs")
+        await page.fill("#close-rate", "7")
         await pages.press("Close channel")
         lines = await pages.confirm("Close channel")
         assert lines[0].startswith("With pier: 600,000 sat return")
+        assert lines[1] == "The closing transaction pays 7 sat/vB."
         await pages.see("The channel is closing")
         assert len(lnd.asked(f"DELETE /v1/channels/{POINT}/0?force=false")) == 1
         assert len(lnd.granted) == 2, "one password is enough for this page"

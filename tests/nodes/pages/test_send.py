@@ -161,6 +161,13 @@ async def test_a_lost_answer_is_never_taken_for_nothing_sent(
             )
             assert "Nothing" not in await page.inner_text("#failed-reason")
         assert len(lnd.asked("POST /v2/router/send")) == 2
+        await pages.press("Start over")
+        for known, is_offered in ((HASH, False), ("5b" * 32, True)):
+            know(pages, INVOICE, payment_hash=known)
+            await paste(pages, f"bitcoin:{ADDRESS}?lightning={INVOICE}")
+            await page.wait_for_selector("#review:visible")
+            assert await page.is_visible("#on-chain-instead") is is_offered
+            await pages.press("Back")
 
 
 async def test_two_tabs_pay_an_invoice_once(

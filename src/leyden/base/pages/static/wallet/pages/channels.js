@@ -403,7 +403,7 @@ onSubmit($("close-channel"), async () => {
     title: force ? "Force-close this channel?" : "Close this channel?",
     lines: [
       `With ${nameOf(channel)}: ${sats(channel.local_balance)} return to this node's on-chain balance, less fees.`,
-      ...(force ? [ending(channel).lines] : []),
+      ...(force ? [ending(channel).lines] : rate ? [`The closing transaction pays ${rate} sat/vB.`] : []),
       "You can't undo this.",
     ],
     button: force ? "Force-close channel" : "Close channel",

@@ -127,7 +127,7 @@ const sendable = () => node.channels
     + Math.max(0, Number(channel.local_balance) - Number(channel.local_chan_reserve_sat ?? 0)), 0);
 
 function review() {
-  const { invoice, address, amount, about, to, alias, expires } = planned;
+  const { invoice, hash, address, amount, about, to, alias, expires } = planned;
   $("review").reset(); // nothing of what was reviewed before, as "all coins"
   $("review-to").textContent = invoice ? peerName(to, alias) : address;
   $("review-to").title = to ?? address;
@@ -137,7 +137,8 @@ function review() {
     part.hidden = part.dataset.for !== (invoice ? "lightning" : "on-chain");
   }
   $("how").textContent = invoice ? "Over Lightning" : "On-chain";
-  $("on-chain-instead").hidden = !(invoice && address);
+  // One that may still be paid over Lightning is not to be paid twice.
+  $("on-chain-instead").hidden = !(invoice && address) || unknown === hash;
   $("amount").value = amount ? amount.toLocaleString("en", { maximumFractionDigits: 3 }) : "";
   $("amount").readOnly = Boolean(invoice && amount);
   $("fee-limit").value = amount ? String(feeLimit(amount)) : "";
