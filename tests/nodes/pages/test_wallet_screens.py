@@ -13,6 +13,7 @@ from tests.base.pages.rooms import WALLET, addresses
 from tests.base.pages.screen import NARROW, WIDE, Screen, chromium, served
 from tests.base.pages.visitor import Visitor
 from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.node_pages import AWAY, PASSWORD, node_pages
 from tests.nodes.pages.test_nodes import made
 from tests.nodes.pages.wallet.sealing import seal_jwe
 from tests.nodes.pages.wallet.test_sealing import MACAROON, WORDS
@@ -135,6 +136,22 @@ async def see_what_a_browser_without_webcrypto_is_told(
         await screen.go(f"{node}/wallet/{name}")
         await screen.page.wait_for_selector("#insecure:not([hidden])")
         assert "leyden wallet --help" in await screen.page.inner_text("#insecure")
+
+
+async def test_a_password_whose_change_was_not_answered_may_have_changed(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    async with node_pages(site, alice, fleet_harness) as pages:
+        pages.lnd.answers["GET /v1/state"] = {"state": "LOCKED"}
+        pages.lnd.answers["POST /v1/changepassword"] = AWAY
+        await pages.screen.go(f"{pages.node}/wallet/password")
+        await pages.page.fill("#current", PASSWORD)
+        for name in ("next", "again"):
+            await pages.page.fill(f"#{name}", "another lamp in the harbour")
+        await pages.press("Change password")
+        alert = await pages.alert()
+        assert "may have its new password all the same" in alert
+        assert "The backups still have the old one" in alert
 
 
 async def test_a_password_manager_is_told_whose_password_it_is(

@@ -23,6 +23,7 @@ import {
   show,
   wipe,
 } from "../page.js";
+import { Trouble } from "../trouble.js";
 import * as vault from "../vault.js";
 
 let work;
@@ -36,12 +37,21 @@ onSubmit($("change"), async () => {
     progress(`Re-encrypting the backups: ${done} of ${of}…`),
   );
   progress("lnd is changing the password…");
-  const admin = await lnd.changePassword(current, next);
+  const admin = await changed(current, next);
   wipe("current", "next", "again");
   work = { next, anew, left, admin };
   show("keep");
   if (await attempt(keepAll)) finish();
 });
+
+async function changed(current, next) {
+  try {
+    return await lnd.changePassword(current, next);
+  } catch (error) {
+    if (error.kind !== "unreachable") throw error;
+    throw new Trouble("unreachable", `${error.message} The wallet may have its new password all the same. Reload this page once the node answers: if the wallet is unlocked, it has. The backups still have the old one; change that on the page Vault.`);
+  }
+}
 
 onClick("retry", async () => {
   await keepAll();
