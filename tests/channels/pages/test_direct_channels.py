@@ -145,6 +145,10 @@ async def test_an_order_whose_purchase_is_unknown_offers_no_cancelling(
     assert "its price becomes credit" in text
     assert "Cancel this order" not in text
     assert "lncli connect" not in text
+    for page_ in (text, await _text(alice, f"{alice.root}/channels")):
+        assert "Being checked" in page_
+        assert "Node not connected" not in page_
+        assert "Waiting for your node" not in page_
     assert (await alice.submit(f"{page}/cancel")).status == 409
     assert payer.sent == []
 
