@@ -152,3 +152,23 @@ async def test_lists_of_any_length_are_read_in_pages(js: Modular) -> None:
         100_000,
     )
     assert counted == [100_000, 99_999, 24, "99999"]
+
+
+async def test_times_are_in_the_zone_that_the_reader_chose(js: Modular) -> None:
+    zones = await js.run(
+        """async (modules, at) => {
+            const { when } = await modules("shown");
+            const { dataset } = document.documentElement;
+            const shown = [];
+            for (const zone of ["Asia/Tokyo", "America/Lima"]) {
+                dataset.timeZone = zone;
+                shown.push(when(at));
+            }
+            delete dataset.timeZone;
+            return shown;
+        }""",
+        1_772_366_400,  # noon in UTC
+    )
+    tokyo, lima = zones
+    assert "9:00" in tokyo
+    assert "7:00" in lima

@@ -22,7 +22,7 @@ export class Platform {
     return this.call("GET", "facts");
   }
 
-  /** All backups that are kept, as [{kind, name, created, value}]. */
+  /** All backups that are kept, as [{kind, name, value}]. */
   async backups() {
     return (await this.call("GET", "backups")).backups;
   }

@@ -14,10 +14,11 @@ export const signed = (number) =>
 export const plural = (count, noun) =>
   `${Number(count).toLocaleString("en")} ${noun}${Number(count) === 1 ? "" : "s"}`;
 
-/** Write a time of lnd's, in seconds since 1970, in the reader's zone. */
+/** Write a time of lnd's, in seconds since 1970, in the zone that the reader chose, or has. */
 export const when = (seconds) => new Date(seconds * 1000).toLocaleString(undefined, {
   dateStyle: "medium",
   timeStyle: "short",
+  timeZone: document.documentElement.dataset.timeZone || undefined, // as in times.js
 });
 
 /** Write for how long: 3 days, 5 h, 40 min, 12 s. */
