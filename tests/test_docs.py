@@ -17,7 +17,8 @@ from leyden.base.daemons import catalogue
 from leyden.base.http.connection_end import HTTP_CODES
 from leyden.base.rules.accounts import Role
 from leyden.base.rules.sign_in import RIGHTS, Right
-from leyden.channels.payments.treasury import PERMISSIONS
+from leyden.channels.direct import connection
+from leyden.channels.payments import treasury
 from leyden.channels.rules.orders import OrderStatus
 from leyden.customer.claim.poold import ClaimPoold, access_for
 from leyden.errors import every
@@ -307,10 +308,22 @@ def test_every_decision_is_in_the_index() -> None:
     ]
 
 
-def test_the_treasurys_macaroon_is_baked_with_all_that_is_needed() -> None:
-    text = (OPERATORS / "sell-channels.md").read_text()
-    block = next(block for _, block in _BLOCK.findall(text) if "bakemacaroon" in block)
-    assert tuple(re.findall(r"\w+:[\w./]+", block)) == PERMISSIONS
+@pytest.mark.parametrize(
+    ("page", "name", "permissions"),
+    [
+        ("sell-channels.md", "treasury", treasury.PERMISSIONS),
+        ("sell-channels.md", "seller", connection.PERMISSIONS),
+        ("sell-channels.md", "buy", connection.BUYING_PERMISSIONS),
+        ("just-in-time.md", "jit", connection.PURSE_PERMISSIONS),
+    ],
+)
+def test_a_macaroon_is_baked_with_all_that_is_needed_and_no_more(
+    page: str, name: str, permissions: tuple[str, ...]
+) -> None:
+    text = (OPERATORS / page).read_text()
+    command = f"bakemacaroon --save_to {name}.macaroon"
+    block = next(block for block in text.split("```") if command in block)
+    assert sorted(re.findall(r"\w+:[\w./]+", block)) == sorted(permissions)
 
 
 def test_every_role_is_explained() -> None:
