@@ -1,5 +1,6 @@
 """What the documentation says is there: endpoints, commands, files, links."""
 
+import json
 import re
 import shlex
 import tomllib
@@ -15,13 +16,14 @@ from leyden.app.main import leyden
 from leyden.base import guides
 from leyden.base.daemons import catalogue
 from leyden.base.http.connection_end import HTTP_CODES
-from leyden.base.rules.accounts import Role
+from leyden.base.rules.accounts import Role, Scope
 from leyden.base.rules.sign_in import RIGHTS, Right
-from leyden.channels.payments.treasury import PERMISSIONS
+from leyden.channels.direct import connection
+from leyden.channels.payments import treasury
 from leyden.channels.rules.orders import OrderStatus
 from leyden.customer.claim.poold import ClaimPoold, access_for
 from leyden.errors import every
-from leyden.manual import event_table
+from leyden.events.rules.events import TYPES
 from leyden.manual.markdown import slug
 from leyden.nodes.rules.nodes import NodeStatus
 from leyden.nodes.rules.versions import OFFERED
@@ -307,10 +309,22 @@ def test_every_decision_is_in_the_index() -> None:
     ]
 
 
-def test_the_treasurys_macaroon_is_baked_with_all_that_is_needed() -> None:
-    text = (OPERATORS / "sell-channels.md").read_text()
-    block = next(block for _, block in _BLOCK.findall(text) if "bakemacaroon" in block)
-    assert tuple(re.findall(r"\w+:[\w./]+", block)) == PERMISSIONS
+@pytest.mark.parametrize(
+    ("page", "name", "permissions"),
+    [
+        ("sell-channels.md", "treasury", treasury.PERMISSIONS),
+        ("sell-channels.md", "seller", connection.PERMISSIONS),
+        ("sell-channels.md", "buy", connection.BUYING_PERMISSIONS),
+        ("just-in-time.md", "jit", connection.PURSE_PERMISSIONS),
+    ],
+)
+def test_a_macaroon_is_baked_with_all_that_is_needed_and_no_more(
+    page: str, name: str, permissions: tuple[str, ...]
+) -> None:
+    text = (OPERATORS / page).read_text()
+    command = f"bakemacaroon --save_to {name}.macaroon"
+    block = next(block for block in text.split("```") if command in block)
+    assert sorted(re.findall(r"\w+:[\w./]+", block)) == sorted(permissions)
 
 
 def test_every_role_is_explained() -> None:
@@ -333,5 +347,9 @@ def test_the_support_matrix_names_what_is_supported() -> None:
 
 
 def test_every_type_of_event_is_in_the_table() -> None:
-    text = (CUSTOMERS / "events.md").read_text()
-    assert event_table.written() in text, event_table.written()
+    table = "| type | what happened | `data` | seen by keys with |\n|---|---|---|---|\n"
+    for each in TYPES.values():
+        scopes = " and ".join(f"`{scope}`" for scope in Scope if scope in each.scopes)
+        data = json.dumps(each.example)
+        table += f"| `{each.name}` | {each.about} | `{data}` | {scopes} |\n"
+    assert table in (CUSTOMERS / "events.md").read_text(), table

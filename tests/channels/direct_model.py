@@ -65,8 +65,6 @@ class DirectModel(Model):
     """Everything there is, with a seller of channels."""
 
     seller: Sellers = field(default_factory=lambda: Sellers(coins=0))
-    given_away: int = 0
-    losses: int = 0
     closed_early: Counter[str] = field(default_factory=Counter)
 
     def direct(self) -> dict[str, DirectSale]:
@@ -160,7 +158,6 @@ class DirectModel(Model):
         for sale in self.direct().values():
             if sale.opening == "unpublished":
                 sale.opening = "published"
-                self.given_away += sale.status in OVER
 
     def lose(self, name: str) -> None:
         """Another transaction has the coin of a published channel, for good."""
@@ -168,7 +165,6 @@ class DirectModel(Model):
         sale.status = "failed"
         back = sale.spent + sale.extension_fees
         self.spent -= back + sale.loss
-        self.losses -= sale.loss
         left = sale.charged + sale.extension_charged - sale.to_account
         to_account = min(left, back, self.owed[sale.buyer])
         self.owed[sale.buyer] -= to_account
@@ -274,8 +270,6 @@ class DirectModel(Model):
         cost = sale.premium + sale.fee
         back = min(sale.max_fee - sale.fee, held - min(cost, held))
         loss = max(0, cost - held)
-        self.given_away += bool(loss)
-        self.losses += loss
         sale.spent, sale.loss = held - back, loss
         self.spent += sale.spent + loss
         sale.held = 0

@@ -401,7 +401,7 @@ async def test_the_end_of_a_lease_is_told_before_and_then(
     assert (await happened(direct))[1:] == ["channel.lease_ended"]
     (ended,) = await lease_watch.ended(direct.channels)
     assert (ended.order_id, ended.point) == (order.id, opened.point)
-    direct.seller.close_channel(opened.point, by_seller=True)
+    direct.seller.close_channel(opened.point)
     assert len(await happened(direct)) == 2, "after its end it may be closed"
     assert await lease_watch.ended(direct.channels) == []
 
@@ -413,7 +413,7 @@ async def test_a_channel_that_is_closed_early_is_told_once(
     (opened,) = direct.seller.opened_for(order.id)
     ordered = direct.database.reader.orders.capacity_ordered_to
     assert await ordered(PEER) == 1_000_000
-    direct.seller.close_channel(opened.point, by_seller=False)
+    direct.seller.close_channel(opened.point)
     for _ in range(2):
         assert await happened(direct) == ["channel.closed_early"]
     since = direct.now - timedelta(hours=1)
@@ -467,7 +467,7 @@ async def test_leases_are_watched_where_fundings_cannot_be(
     seller.coins, seller.online, direct.seller = before.coins, before.online, seller
     order = await paid(direct, await direct.create(channel()))
     (opened,) = seller.opened_for(order.id)
-    seller.close_channel(opened.point, by_seller=False)
+    seller.close_channel(opened.point)
     seller.looks = 0
     with pytest.raises(SellerAway):
         await seller_watch.check(direct.channels)

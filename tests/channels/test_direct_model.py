@@ -128,11 +128,11 @@ class DirectOrdering(Ordering):
                 self.settled()
 
     @precondition(lambda self: self.open_channels() and not self.model.seller.away)
-    @rule(data=st.data(), by_seller=st.booleans())
-    def a_channel_is_closed(self, data: st.DataObject, by_seller: bool) -> None:  # noqa: FBT001
+    @rule(data=st.data())
+    def a_channel_is_closed(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(self.open_channels()))
         order = self.run(self.harness.get(self.orders[name]))
-        self.harness.seller.close_channel(order.channel_point, by_seller=by_seller)
+        self.harness.seller.close_channel(order.channel_point)
         self.harness.seller.height -= 1  # the block that has it comes now
         self.mine(1)
         for _ in range(2):

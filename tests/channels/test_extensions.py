@@ -140,7 +140,7 @@ def invoice_of(harness: OrdersHarness, extension: Extension) -> InvoiceState:
 
 
 async def close(harness: OrdersHarness, order: Order) -> None:
-    harness.seller.close_channel(order.channel_point, by_seller=False)
+    harness.seller.close_channel(order.channel_point)
 
 
 # Paid at once.

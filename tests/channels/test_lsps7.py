@@ -205,7 +205,7 @@ async def test_a_channel_that_closes_is_not_listed_nor_extended(
     direct: OrdersHarness, order: Order
 ) -> None:
     made, params = await create(direct), await wanted(direct)
-    direct.seller.close_channel(order.channel_point, by_seller=False)
+    direct.seller.close_channel(order.channel_point)
     assert await listed(direct) == []
     error = (await call(direct, "lsps7.create_order", **params))["error"]
     assert error["code"] == 100
@@ -232,7 +232,7 @@ async def test_each_payment_that_a_closed_channel_leaves_owed_is_an_alarm(
         async with direct.database.transaction() as tx:
             settling = replace(extension, status=ExtensionStatus.SETTLING)
             assert await tx.extensions.move(extension, settling)
-    direct.seller.close_channel(order.channel_point, by_seller=False)
+    direct.seller.close_channel(order.channel_point)
     await seller_watch.check(direct.channels)
     await direct.pass_time(minutes=2)
     found = await reader.findings.list_(now=direct.now)

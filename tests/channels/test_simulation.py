@@ -255,8 +255,7 @@ class Life:
             if each.published and not each.rival and point not in ended
         ]
         if opened:
-            by_seller = self.dice.random() < 0.5
-            seller.close_channel(self.dice.choice(opened), by_seller=by_seller)
+            seller.close_channel(self.dice.choice(opened))
         await seller_watch.check(self.harness.channels)
 
     async def follow_fundings(self) -> None:

@@ -21,7 +21,7 @@ from leyden.nodes.certificates.authority import Authority
 from leyden.nodes.gateway.bootstrap import flags
 from leyden.nodes.gateway.discovery import DiscoveryGateway
 from leyden.nodes.gateway.prepared import BOOTSTRAP
-from leyden.nodes.runtimes.kubernetes import permissions, volume_policy
+from leyden.nodes.runtimes.kubernetes import permissions
 from leyden.nodes.wiring import (
     cluster_keys,
     clusters,
@@ -31,6 +31,7 @@ from leyden.nodes.wiring import (
     peer_addresses,
 )
 from leyden.values import replace
+from tests import cluster_roles
 from tests.programs import built
 from tests.workshop.devcluster.clusters import program
 
@@ -91,7 +92,7 @@ def test_a_version_that_does_not_start_replaces_nobody() -> None:
 def test_roles_are_what_is_checked_at_the_start_and_no_more() -> None:
     wanted = {
         each["kind"]: each["rules"]
-        for each in permissions.manifests("leyden-nodes", "leyden")
+        for each in cluster_roles.manifests("leyden-nodes", "leyden")
         if "rules" in each
     }
     assert granted("leyden") == {
@@ -105,10 +106,10 @@ def test_roles_are_what_is_checked_at_the_start_and_no_more() -> None:
 def test_api_servers_may_do_what_they_check_at_their_start_and_no_more() -> None:
     serving = permissions.SERVING
     assert granted("leyden-api") == {
-        ("Role", "leyden-nodes"): permissions.rules(
-            (*serving.of_the_namespace, *permissions.OF_METRICS)
+        ("Role", "leyden-nodes"): cluster_roles.rules(
+            (*serving.of_the_namespace, *cluster_roles.OF_METRICS)
         ),
-        ("ClusterRole", "leyden-nodes"): permissions.rules(serving.of_the_cluster),
+        ("ClusterRole", "leyden-nodes"): cluster_roles.rules(serving.of_the_cluster),
     }
     verbs = {
         verb
@@ -143,7 +144,7 @@ def granted(account: str) -> dict[tuple[str, str], Any]:
 def test_the_right_to_change_volumes_is_for_those_of_nodes() -> None:
     [policy] = [each for each in OBJECTS if each["kind"] == "ValidatingAdmissionPolicy"]
     account = "system:serviceaccount:leyden:leyden"
-    assert policy["spec"] == volume_policy.spec(
+    assert policy["spec"] == cluster_roles.volume_policy_spec(
         namespace="leyden-nodes", account=account
     )
     [binding] = [

@@ -286,12 +286,10 @@ class FakeSeller:
         self.channels[point].rival = self.height
         self.channels[point].block = 0
 
-    def close_channel(self, point: str, *, by_seller: bool) -> None:
+    def close_channel(self, point: str) -> None:
         """Close a channel in the next block."""
         self.height += 1
-        self.ended.append(
-            ClosedChannel(point=point, by_seller=by_seller, height=self.height)
-        )
+        self.ended.append(ClosedChannel(point=point, height=self.height))
 
     def opened_for(self, order_id: str) -> list[OpenedChannel]:
         """List the channels of an order: never more than one."""

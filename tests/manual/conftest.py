@@ -1,18 +1,15 @@
 """The reference and the guides, as browsers and programs ask for them."""
 
-from collections.abc import Awaitable, Callable
-
 import pytest
 
 from leyden.app.endpoints import OPERATIONS
 from leyden.base.http.operations import Table
 from leyden.base.settings import Settings
 from leyden.manual.site import Manual
-from tests.base.api.conftest import Answer, Caller
+from tests.base.api.conftest import Caller
 from tests.client.served_platform import platform  # noqa: F401  a fixture
 
 ORIGIN = "https://leyden.example"
-Get = Callable[[str], Awaitable[Answer]]
 
 
 @pytest.fixture(scope="session")

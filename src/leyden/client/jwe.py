@@ -31,7 +31,6 @@ ENCRYPTION: Final = "A256GCM"
 _FEWEST_ROUNDS = 1_000
 _MAX_ROUNDS = 10_000_000  # some seconds; more would only hang the program that opens it
 _KEY, _SALT, _IV, _TAG = 32, 16, 12, 16
-_PARTS = 5
 _SAYS_WHAT_IT_IS = {
     "node": "another node",
     "kind": "something else",

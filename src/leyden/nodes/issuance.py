@@ -133,7 +133,7 @@ async def _nodes_without(fleet: Fleet) -> dict[str, SealedLaunchSpec]:
         await reader.launch_specs.get(node_id)
         for node_id in await reader.issued.nodes_without_request()
     ]
-    ours = await asyncio.to_thread(  # no helper: an authority has a key
+    ours = await asyncio.to_thread(
         lambda: [each for each in found if fleet.authority.issued(each.certificate)]
     )
     return {(await reader.nodes.get(each.node_id)).api_endpoint: each for each in ours}

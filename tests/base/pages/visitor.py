@@ -9,8 +9,6 @@ from urllib.parse import urlencode
 
 from leyden.app.serving.site import Site
 
-Fields = MutableMapping[str, Any]
-
 HOST = "dashboard.example:8000"
 
 

@@ -164,7 +164,7 @@ class FakeWorld:
         del self.seller.channels[channel_point]
 
     async def close_channel(self, channel_point: str) -> None:
-        self.seller.close_channel(channel_point, by_seller=False)
+        self.seller.close_channel(channel_point)
 
     async def give_up(self, wanted: WantedOpening) -> None:
         self.seller.answers_lost = 1

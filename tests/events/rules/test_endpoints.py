@@ -14,38 +14,24 @@ ANYTHING = Allowed(schemes=frozenset({"https", "http"}), ports=range(1, 65_536))
         (
             "https://hooks.example.org/leyden?boat=1",
             Endpoint(
-                tls=True,
-                host="hooks.example.org",
-                port=443,
-                target="/leyden?boat=1",
-                is_name=True,
+                tls=True, host="hooks.example.org", port=443, target="/leyden?boat=1"
             ),
         ),
         (
             "https://Hooks.Example.ORG.:8443",
-            Endpoint(
-                tls=True, host="hooks.example.org", port=8443, target="/", is_name=True
-            ),
+            Endpoint(tls=True, host="hooks.example.org", port=8443, target="/"),
         ),
         (
             "https://203.0.113.9:8000/%C3%BC",
-            Endpoint(
-                tls=True, host="203.0.113.9", port=8000, target="/%C3%BC", is_name=False
-            ),
+            Endpoint(tls=True, host="203.0.113.9", port=8000, target="/%C3%BC"),
         ),
         (
             "https://[2001:DB8::0:1]/",
-            Endpoint(tls=True, host="2001:db8::1", port=443, target="/", is_name=False),
+            Endpoint(tls=True, host="2001:db8::1", port=443, target="/"),
         ),
         (
             "https://xn--bcher-kva.example/a@b:c",
-            Endpoint(
-                tls=True,
-                host="xn--bcher-kva.example",
-                port=443,
-                target="/a@b:c",
-                is_name=True,
-            ),
+            Endpoint(tls=True, host="xn--bcher-kva.example", port=443, target="/a@b:c"),
         ),
     ],
 )

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from leyden.nodes.lnd.sweep import find, sweep
+from leyden.nodes.lnd.sweep import sweep
 
 NETWORK = Path("data/chain/bitcoin/simnet")
 # What lnd 0.20.2 writes at an unlock without stateless_init.
@@ -33,7 +33,6 @@ def a_home(tmp_path: Path) -> Path:
 
 def test_what_lnd_wrote_is_removed_and_listed(tmp_path: Path) -> None:
     home = a_home(tmp_path)
-    assert list(find(home)) == WRITTEN
     assert list(sweep(home)) == WRITTEN
     assert all((home / name).exists() for name in OTHERS)
     assert not any((home / name).exists() for name in WRITTEN)
@@ -42,7 +41,7 @@ def test_what_lnd_wrote_is_removed_and_listed(tmp_path: Path) -> None:
 def test_a_second_sweep_finds_nothing(tmp_path: Path) -> None:
     home = a_home(tmp_path)
     sweep(home)
-    assert sweep(home) == find(home) == ()
+    assert sweep(home) == ()
 
 
 def test_a_node_without_a_folder_has_none(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import yaml
 
 from leyden.errors import SetupError
 from leyden.nodes.runtimes.kubernetes import installation, permissions
+from tests import cluster_roles
 from tests.nodes.runtimes.stand_in_cluster import StandInCluster
 
 FILE = Path(__file__).parents[3] / "deploy/kubernetes/rbac.yaml"
@@ -14,7 +15,7 @@ FILE = Path(__file__).parents[3] / "deploy/kubernetes/rbac.yaml"
 
 def test_the_manifest_grants_what_is_checked_and_no_more() -> None:
     found = list(yaml.safe_load_all(FILE.read_text()))
-    assert found == list(permissions.manifests("leyden-nodes", "leyden"))
+    assert found == list(cluster_roles.manifests("leyden-nodes", "leyden"))
 
 
 def test_nobody_may_read_secrets_or_run_programs_in_pods() -> None:

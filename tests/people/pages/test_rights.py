@@ -7,7 +7,7 @@ import pytest
 from leyden.base.database.database import Database, open_database
 from leyden.base.database.secrets import Sealer
 from leyden.base.platform import Platform
-from leyden.base.rules.accounts import Role
+from leyden.base.rules.accounts import Membership, Role
 from leyden.base.settings import Settings
 from leyden.people import accounts
 from tests.base.pages.conftest import PASSWORD, person
@@ -51,13 +51,13 @@ async def become(platform: Platform, name: str, role: Role, of: str) -> None:
     """Let somebody have another role, or none, in a transaction of its own."""
     async with platform.database.transaction() as tx:
         await tx.accounts.lock(of)
-        for each in await tx.accounts.members(of):
-            if each.user_id == await user_id(platform, name):
-                changed = type(each)(
+        for each in await tx.people.members(of):
+            if each.person.id == await user_id(platform, name):
+                changed = Membership(
                     organization_id=of,
-                    user_id=each.user_id,
+                    user_id=each.person.id,
                     role=role,
-                    created=each.created,
+                    created=each.since,
                 )
                 await tx.accounts.join(changed)
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from leyden.nodes.runtimes.kubernetes import permissions, trials
+from leyden.nodes.runtimes.kubernetes import trials
 from leyden_workshop.devcluster import binaries, namespaces
 from leyden_workshop.devcluster.layout import ClusterLayout
+from tests import cluster_roles
 from tests.nodes.runtimes.test_manifests import (
     IN_A_POOL,
     NODE,
@@ -82,7 +83,7 @@ def test_pods_of_nodes_are_admitted_where_others_are_refused(
     api_only: DevCluster,
 ) -> None:
     """The namespace of nodes has the strictest of standards for pods."""
-    namespace, _ = islice(permissions.manifests("restricted", "leyden"), 2)
+    namespace, _ = islice(cluster_roles.manifests("restricted", "leyden"), 2)
     api_only.kubectl("apply", "-f", "-", given=[namespace])
     until(
         "the controllers' account",
@@ -112,7 +113,7 @@ def test_our_account_changes_the_reclaim_policy_of_nodes_volumes_and_nothing_els
     api_only: DevCluster,
 ) -> None:
     """Volumes belong to no namespace, so no role says which ones."""
-    given = [*permissions.manifests("fenced", "leyden")]
+    given = [*cluster_roles.manifests("fenced", "leyden")]
     api_only.kubectl("apply", "-f", "-", given=given)
     volumes = [volume("of-a-node", "fenced"), volume("of-others", "default")]
     api_only.kubectl("apply", "-f", "-", given=volumes)

@@ -23,11 +23,12 @@ from leyden.errors import NotFound, SetupError
 from leyden.nodes.gateway.local import LocalGateway
 from leyden.nodes.rules.nodes import Node
 from leyden.nodes.rules.versions import OFFERED
-from leyden.nodes.runtimes.kubernetes import manifests, permissions
+from leyden.nodes.runtimes.kubernetes import manifests
 from leyden.nodes.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.operators.production import cluster_doctor, machine
 from leyden.people import accounts, api_keys
 from leyden.values import replace
+from tests import cluster_roles
 from tests.cluster import ensure_up
 from tests.installations import SETTINGS
 from tests.nodes.contracts.pods import CLASS
@@ -67,7 +68,7 @@ def shore(
     cluster.kubectl(
         *("apply", "-f", "-"),
         given=[
-            *permissions.manifests(first, "leyden"),
+            *cluster_roles.manifests(first, "leyden"),
             *(
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}}
                 for each in others

@@ -92,7 +92,7 @@ async def read(
 ) -> tuple[bytes, Any]:
     """Read the body; an empty one counts as {} if no field is required.
 
-    A large body is parsed by a helper, in its owner's turn: 256 KiB of
+    A large body is parsed by a thread, in its owner's turn: 256 KiB of
     brackets take up to 70 ms.
     """
     assert operation.body is not None  # noqa: S101  the caller looked

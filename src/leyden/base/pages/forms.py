@@ -91,7 +91,7 @@ async def read(
 ) -> Form:
     """Read a form; without an owner, only a small one is accepted.
 
-    A large form is parsed by a helper, on its owner's turn.
+    A large form is parsed by a thread, on its owner's turn.
     """
     largest = _LARGEST if owner else _LARGE
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()

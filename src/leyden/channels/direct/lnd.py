@@ -209,7 +209,6 @@ class LndSeller:
         channels = [
             ClosedChannel(
                 point=str(channel["channel_point"]),
-                by_seller=channel.get("close_initiator") == "INITIATOR_LOCAL",
                 height=int(channel["close_height"]),
             )
             for channel in closed
@@ -217,15 +216,7 @@ class LndSeller:
         for kind in _CLOSING:
             for channel in pending[kind]:
                 point = str(channel["channel"]["channel_point"])
-                commitments = channel["channel"].get("commitment_type") and channel.get(
-                    "commitments"
-                )
-                is_ours = commitments and channel["closing_txid"] == commitments.get(
-                    "local_txid"
-                )
-                channels.append(
-                    ClosedChannel(point=point, by_seller=bool(is_ours), height=0)
-                )
+                channels.append(ClosedChannel(point=point, height=0))
         return channels
 
     async def channel_ids(self, pubkey: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ checked at each call.
 import ipaddress
 import re
 from collections.abc import Container
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -110,7 +111,6 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     host: str  # a name in lower case, or an address without brackets
     port: int
     target: str  # path and query
-    is_name: bool  # the host must be resolved
 
     @property
     def host_header(self) -> str:
@@ -125,15 +125,11 @@ def parse(url: str, allowed: Allowed) -> Endpoint:
     parts = urlsplit(check(url, allowed))
     tls = parts.scheme == "https"
     host = (parts.hostname or "").removesuffix(".")
-    try:
+    with suppress(ValueError):
         host = str(ipaddress.ip_address(host))
-        is_name = False
-    except ValueError:
-        is_name = True
     return Endpoint(
         tls=tls,
         host=host,
         port=parts.port or _USUAL_PORTS[tls],
         target=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
-        is_name=is_name,
     )

@@ -15,30 +15,20 @@ from pathlib import Path
 _SUFFIX = ".macaroon"
 
 
-def find(home: Path) -> tuple[str, ...]:
-    """List the macaroons under a node's folder, as paths relative to it."""
-    return tuple(sorted(_walk(home, remove=False)))
-
-
 def sweep(home: Path) -> tuple[str, ...]:
-    """Delete the macaroons under a node's folder; list what was deleted.
+    """Delete the macaroons under a node's folder; list their paths relative to it.
 
     Links are deleted, never followed: a node's process may have created them as a
     trap for a platform that runs as root. A second call finds nothing.
     """
-    return tuple(sorted(_walk(home, remove=True)))
-
-
-def _walk(home: Path, *, remove: bool) -> list[str]:
     found: list[str] = []
     if not home.is_dir():
-        return found
+        return ()
     for folder, _, files, descriptor in os.fwalk(home):
         for name in files:
             if not name.lower().endswith(_SUFFIX):
                 continue
-            if remove:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(name, dir_fd=descriptor)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=descriptor)
             found.append(os.path.relpath(Path(folder, name), home))
-    return found
+    return tuple(sorted(found))

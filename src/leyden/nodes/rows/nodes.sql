@@ -40,7 +40,7 @@ WHERE id = :id
 -- The columns of lists: without settings, which take longest to read.
 SELECT
     id, name, status, expires, created, type, purchased_type, purchase_status,
-    api_endpoint, network, version, edition,
+    api_endpoint, network, version,
     CASE WHEN peer_port_released IS NULL THEN peer_port END,
     onion, trouble, unknown
 FROM node
@@ -54,7 +54,7 @@ LIMIT :limit;
 -- Filtered by status and a part of the name; each may be any.
 SELECT
     id, name, status, expires, created, type, purchased_type, purchase_status,
-    api_endpoint, network, version, edition,
+    api_endpoint, network, version,
     CASE WHEN peer_port_released IS NULL THEN peer_port END,
     onion, trouble, unknown
 FROM node
@@ -95,7 +95,6 @@ SELECT
     node.api_endpoint,
     node.network,
     node.version,
-    node.edition,
     CASE WHEN node.peer_port_released IS NULL THEN node.peer_port END,
     node.onion,
     node.trouble,

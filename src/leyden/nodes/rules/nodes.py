@@ -224,16 +224,10 @@ class NodeListing(Struct, frozen=True, kw_only=True):
     api_endpoint: str
     network: str
     version: str
-    edition: int
     peer_port: int  # 0 if peers can't reach it
     onion: str  # "" if it never had an onion service
     reason: str = ""  # why it does not run, or its last lnd ended, for its owner
     unknown_since: datetime | None = None  # set while its lnd can't be observed
-
-    @property
-    def stamp(self) -> "Stamp":
-        """The stamp, which changes whenever anything shown here changes."""
-        return self.id, self.edition
 
     @classmethod
     def of(cls, node: Node) -> "NodeListing":
@@ -250,7 +244,6 @@ class NodeListing(Struct, frozen=True, kw_only=True):
             api_endpoint=node.api_endpoint,
             network=node.network,
             version=str(node.version),
-            edition=node.edition,
             peer_port=node.open_peer_port,
             onion=node.onion,
             reason=reason_of(node.status, node.trouble),

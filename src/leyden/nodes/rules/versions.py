@@ -64,10 +64,6 @@ class Catalogue(Struct, frozen=True, kw_only=True):
         """The available lnd versions, oldest first."""
         return tuple(release.version for release in self.releases)
 
-    def get(self, version: Version) -> Release:
-        """Return the release of a version, which must be on offer."""
-        return next(r for r in self.releases if r.version == version)
-
 
 # Up to this version a channel peer can steal funds by stalling a replacement
 # transaction; the vulnerability is published.

@@ -1,7 +1,7 @@
 """Organizations, people and memberships."""
 
 from leyden.base.database.statements import Row, Run, SqlFile
-from leyden.base.rules.accounts import Membership, Organization, Person, Role
+from leyden.base.rules.accounts import Membership, Organization, Person
 from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound, Taken
 
@@ -78,20 +78,6 @@ class Accounts:
             role=membership.role,
             created=to_us(membership.created),
         )
-
-    async def members(self, organization_id: str) -> list[Membership]:
-        """Return the organization's memberships."""
-        return [
-            Membership(
-                organization_id=organization_id,
-                user_id=user_id,
-                role=Role(role),
-                created=from_us(created),
-            )
-            for organization_id, user_id, role, created in await self._run(
-                sql.list_members, organization_id=organization_id
-            )
-        ]
 
 
 def organization_of(row: Row) -> Organization:

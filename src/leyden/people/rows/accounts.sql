@@ -59,9 +59,3 @@ INSERT INTO membership (organization_id, user_id, role, created)
 VALUES (:organization_id, :user_id, :role, :created)
 ON CONFLICT (organization_id, user_id) DO UPDATE
 SET role = excluded.role;
-
--- name: list_members
-SELECT *
-FROM membership
-WHERE organization_id = :organization_id
-ORDER BY created;

@@ -170,7 +170,7 @@ async def test_what_cannot_be_extended_says_why(
     answer = await alice.post(path(order, "extend"), {"max_fee": 1})
     assert answer.status == 409
     assert f"the price is {PRICE:,} sat" in answer.json()["message"]
-    world.seller.close_channel(order["channel_point"], by_seller=False)
+    world.seller.close_channel(order["channel_point"])
     for what in ("extend", "extend/quote"):
         answer = await alice.post(path(order, what), {})
         assert (answer.status, "closing" in answer.json()["message"]) == (409, True)

@@ -28,6 +28,14 @@ async def test_it_is_kept_under_its_name_and_comes_back(
     assert found.json() == {**about, "macaroon": CIPHERTEXT}
 
 
+async def test_fifty_are_stored_in_a_row_and_nobody_has_to_wait(
+    alice: Caller, path: str
+) -> None:
+    for number in range(50):
+        body = {"macaroon": CIPHERTEXT, "name": f"macaroon {number}"}
+        assert (await alice.post(f"{path}/macaroon", body)).status == 200
+
+
 async def test_a_name_is_used_once(alice: Caller, path: str) -> None:
     body = {"macaroon": CIPHERTEXT, "name": "admin"}
     await alice.post(f"{path}/macaroon", body)

@@ -75,5 +75,4 @@ class ClosedChannel(Struct, frozen=True, kw_only=True):
     """A channel of the seller that is closed, or being closed."""
 
     point: str
-    by_seller: bool  # else by the peer, or unknown
     height: int  # of the closing transaction's block; 0 if unconfirmed

@@ -10,7 +10,6 @@ A process that only serves the API creates nothing, and may not: it checks what 
 and whose the namespace is.
 """
 
-import secrets
 from typing import Final
 
 from leyden.errors import SetupError
@@ -58,11 +57,6 @@ async def check(
         await _refuse_others(api)
         await _check_class(api, storage_class)
     return found.metadata.uid
-
-
-def new_id() -> str:
-    """Return the id of a new installation."""
-    return secrets.token_hex(16)
 
 
 async def mark(

@@ -1,23 +1,18 @@
 """The permissions that the platform needs in a cluster, and a check for missing ones.
 
-The manifest of roles (deploy/kubernetes/rbac.yaml) is generated from the same table, so
-it grants what a start checks. Optional permissions are in the manifest, but a start
-does not need them.
+The manifests of roles (deploy/kubernetes/rbac.yaml, and the chart) grant these, and two
+that a start does not need; tests compare them with this table.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from leyden.nodes.runtimes.kubernetes import volume_policy
 from leyden.nodes.runtimes.kubernetes.api import KubernetesApi
 from leyden.nodes.runtimes.kubernetes.kinds import TokenReview
 from leyden.values import Struct
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-_AUTHORIZATION: Final = "rbac.authorization.k8s.io"
-_NAME: Final = "leyden-nodes"
-_ACCOUNT: Final = "leyden"
 # Permission to create pods would allow one that is root on its machine, so the nodes'
 # namespace enforces the strictest pod security standard.
 RESTRICTED: Final = {"pod-security.kubernetes.io/enforce": "restricted"}
@@ -45,11 +40,6 @@ OF_THE_NAMESPACE: Final = (
     Permission(kind="configmaps", verbs=("get", "create", "update")),
     Permission(kind="namespaces", verbs=("get",)),
 )
-# Optional: without it, nodes' memory and CPU usage is unknown (`leyden doctor` says
-# so).
-OF_METRICS: Final = (Permission(kind="pods", verbs=("list",), group="metrics.k8s.io"),)
-# Optional: without it, pods' events don't say why lnd ended.
-OF_EVENTS: Final = (Permission(kind="events", verbs=("create",)),)
 # In the whole cluster: machines, to notice lost ones; volumes, to delete those of nodes
 # that can no longer be restored; token reviews, to identify companions.
 OF_THE_CLUSTER: Final = (
@@ -124,51 +114,3 @@ async def _is_allowed(
     }
     answer = await api.create(_REVIEWS, review, TokenReview)
     return answer is not None and answer.status.allowed
-
-
-def manifests(namespace: str, own: str) -> Iterator[dict[str, Any]]:
-    """Yield the namespaces of nodes and of the platform, its account, and its roles."""
-    for each, labels in ((namespace, {"labels": RESTRICTED}), (own, {})):
-        yield {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": each, **labels},
-        }
-    subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": own}
-    yield {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {"name": _ACCOUNT, "namespace": own},
-    }
-    of_the_role = (*OF_THE_NAMESPACE, *OF_METRICS, *OF_EVENTS)
-    for kind, some in (("Role", of_the_role), ("ClusterRole", OF_THE_CLUSTER)):
-        namespaced = {"namespace": namespace} if kind == "Role" else {}
-        metadata = {"name": _NAME, **namespaced}
-        yield {
-            "apiVersion": f"{_AUTHORIZATION}/v1",
-            "kind": kind,
-            "metadata": metadata,
-            "rules": rules(some),
-        }
-        yield {
-            "apiVersion": f"{_AUTHORIZATION}/v1",
-            "kind": f"{kind}Binding",
-            "metadata": metadata,
-            "roleRef": {"apiGroup": _AUTHORIZATION, "kind": kind, "name": _NAME},
-            "subjects": [subject],
-        }
-    yield from volume_policy.manifests(
-        _NAME, namespace=namespace, account=f"system:serviceaccount:{own}:{_ACCOUNT}"
-    )
-
-
-def rules(permissions: Sequence[Permission]) -> list[dict[str, Any]]:
-    """Return the rules of a role."""
-    return [
-        {
-            "apiGroups": [each.group],
-            "resources": [each.kind],
-            "verbs": list(each.verbs),
-        }
-        for each in permissions
-    ]
