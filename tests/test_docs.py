@@ -54,7 +54,8 @@ FOR_DEVELOPERS = {
 FIVE = ["Context", "Decision", "Consequences", "Alternatives", "References"]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_INLINE = re.compile(r"`([^`\n]+)`")
+# A quoted command may go on in the next line.
+_INLINE = re.compile(r"`([^`\n]+(?:\n[^`\n]+)?)`")
 _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 # Where a command begins: a line, a substitution, a pipe.
 _COMMAND = re.compile(r"(?:^|\$\(|[|;&] )\s*(?:\./)?leyden\s+(.*)$", re.MULTILINE)
@@ -73,7 +74,8 @@ pages = pytest.mark.parametrize("page", PAGES, ids=_name)
 
 def inline(page: Path) -> Iterator[str]:
     """Return what stands in backticks outside the blocks."""
-    yield from _INLINE.findall(_BLOCK.sub("", page.read_text()))
+    for found in _INLINE.findall(_BLOCK.sub("", page.read_text())):
+        yield " ".join(found.split())
 
 
 def commands(page: Path) -> Iterator[list[str]]:
@@ -203,7 +205,8 @@ def test_every_command_of_the_table_is_one() -> None:
 def test_commands_are_found_wherever_they_stand(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "See `leyden status`, `./leyden up` and `leyden`.\n\n```sh\n"
+        "See `leyden status`, `./leyden up`, `leyden` and `leyden\ndown --nodes`.\n\n"
+        "```sh\n"
         'eval "$(./leyden dev env)"   # a remark\n'
         "cd x && ./leyden dev fund \\\n  sb1p 7 > paid\n```\n"
     )
@@ -211,6 +214,7 @@ def test_commands_are_found_wherever_they_stand(tmp_path: Path) -> None:
         [],
         ["dev", "env"],
         ["dev", "fund", "sb1p", "7"],
+        ["down", "--nodes"],
         ["status"],
         ["up"],
     ]
