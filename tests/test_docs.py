@@ -26,6 +26,7 @@ from leyden.manual.markdown import slug
 from leyden.nodes.rules.nodes import NodeStatus
 from leyden.nodes.rules.versions import OFFERED
 from leyden.nodes.runtimes.kubernetes.installation import OLDEST
+from leyden.operators import attention
 from leyden_workshop.devnet import access
 
 ROOT = Path(__file__).parents[1]
@@ -315,6 +316,13 @@ def test_the_treasurys_macaroon_is_baked_with_all_that_is_needed() -> None:
     text = (OPERATORS / "sell-channels.md").read_text()
     block = next(block for _, block in _BLOCK.findall(text) if "bakemacaroon" in block)
     assert tuple(re.findall(r"\w+:[\w./]+", block)) == PERMISSIONS
+
+
+def test_every_reason_why_an_order_needs_attention_is_explained() -> None:
+    page = " ".join((OPERATORS / "orders.md").read_text().split())
+    for why in attention.WHY.values():
+        what, *_ = re.split(r":|, and its price|, and you owe", why)
+        assert f'"{what}"' in page
 
 
 def test_every_role_is_explained() -> None:
