@@ -45,6 +45,23 @@ def examples(words: str, command: click.Command) -> list[str]:
     return re.findall(rf"^{before}(leyden {words}\b.*)$", text, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("option", "about"),
+    [
+        ("--color", "#RRGGBB"),
+        ("--gccanceledinvoicesonstartup", "cancelled invoices"),
+        ("--gccanceledinvoicesonthefly", "an invoice once it is cancelled"),
+        ("--remotesigningcert", "TLS certificate of the signer"),
+        ("--remote-macaroon-file", "macaroon of the signer"),
+    ],
+)
+def test_an_option_is_clear_without_its_label_in_forms(option: str, about: str) -> None:
+    """The API reference has the same sentence."""
+    (found,) = (each for each in COMMANDS["nodes create"].params if option in each.opts)
+    assert isinstance(found, click.Option)
+    assert about in (found.help or "")
+
+
 @pytest.mark.parametrize("words", COMMANDS)
 def test_every_command_shows_how_it_is_typed(words: str) -> None:
     shown = examples(words, COMMANDS[words])
