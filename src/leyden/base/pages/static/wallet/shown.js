@@ -43,6 +43,8 @@ export function fillIn(part, facts) {
 
 /** Read an amount as people type it; undefined where it is no whole number of sats. */
 export function typedSats(text) {
-  const digits = text.replaceAll(/[,\s]/g, "");
-  return /^\d{1,16}$/.test(digits) ? Number(digits) : undefined;
+  const typed = text.trim();
+  if (!/^\d+$|^\d{1,3}([,\s]\d{3})+$/.test(typed)) return undefined; // 1,5 is not 15
+  const digits = typed.replaceAll(/[,\s]/g, "");
+  return digits.length <= 16 ? Number(digits) : undefined;
 }

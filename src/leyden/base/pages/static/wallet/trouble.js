@@ -21,5 +21,5 @@ export class Trouble extends Error {
 export function inWords(error) {
   if (error instanceof Trouble) return error.message;
   console.error(error);
-  return "Something went wrong in this page. Nothing was lost: reload the page and try again.";
+  return "Something went wrong in this page. Reload it, and look at what was done before you try again.";
 }

@@ -18,6 +18,7 @@ const CALLS = [
 ];
 const MINUTES_A_BLOCK = 10;
 const OPEN_MS = 90_000; // for the transaction, and the peer's signature
+const CLOSE_MS = 90_000; // for the peer's signature
 const MOVE_S = 60; // in which lnd tries routes
 const MARGIN_S = 60; // for which the invoice outlasts the payment
 const UNMOVED = "Nothing was moved, and no fee was paid.";
@@ -37,7 +38,7 @@ async function read(looks) {
 
 function draw(told) {
   drawn = told;
-  const focused = document.activeElement.getAttribute("aria-label");
+  const { at } = document.activeElement.dataset;
   $("channels").replaceChildren(...told.channels.map(row));
   $("some").hidden = told.channels.length === 0;
   $("none").hidden = told.channels.length > 0;
@@ -47,8 +48,8 @@ function draw(told) {
   for (const each of document.querySelectorAll("[data-inbound]")) {
     each.href = `${each.dataset.inbound}&node=${told.info.identity_pubkey}`;
   }
-  // Who has come to a button of a row by keyboard stays there.
-  if (focused) document.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+  // Who has come to a button of a row by keyboard stays there: a peer may have several.
+  if (at) document.querySelector(`[data-at="${CSS.escape(at)}"]`)?.focus();
 }
 
 const keyOf = (channel) => channel.remote_pubkey ?? channel.remote_node_pub;
@@ -81,6 +82,9 @@ function row({ state, channel, pending }) {
     change.remove();
     close.remove();
     return made;
+  }
+  for (const [name, button] of Object.entries({ change, move, close })) {
+    button.dataset.at = `${name} ${channel.channel_point}`;
   }
   move.setAttribute("aria-label", `Move balance out of the channel with ${nameOf(channel)}`);
   move.addEventListener("click", () => askMove(channel));
@@ -118,6 +122,7 @@ function peer({ pub_key: key, address, inbound }) {
   });
   made.querySelector("[data-key]").title = key;
   const button = made.querySelector("button");
+  button.dataset.at = `disconnect ${key}`;
   button.setAttribute("aria-label", `Disconnect ${key.slice(0, 16)}`);
   button.addEventListener("click", () => attempt(() => disconnect(key)));
   return made;
@@ -408,11 +413,13 @@ onSubmit($("close-channel"), async () => {
   }, async (may) => {
     const path = `/v1/channels/${txid}/${index}?force=${force}${rate && !force ? `&sat_per_vbyte=${rate}` : ""}`;
     const ended = new AbortController();
+    const patience = setTimeout(() => ended.abort(), CLOSE_MS); // peers may answer nothing
     try {
       for await (const told of lnd.stream("DELETE", path, undefined, may, ended.signal)) {
         if (told.close_pending || told.chan_close) break;
       }
     } finally {
+      clearTimeout(patience);
       ended.abort();
     }
     show("open");

@@ -17,6 +17,7 @@ import { Trouble } from "../trouble.js";
 
 const CALLS = ["/routerrpc.Router/SendPaymentV2", "/lnrpc.Lightning/SendCoins"];
 const AGAIN_MS = 2_000;
+const BLOCKS = 6; // of an hour
 const GONE_COINS = 10; // so often lnd lists no transaction, which takes it some seconds
 const SEND_MS = 90_000; // for a transaction, which lnd makes and publishes
 const PARTS = 16; // lncli's own
@@ -35,6 +36,7 @@ const MEANINGS = [
 let node; // {key, channels, coins}
 let planned; // what is reviewed: {invoice, hash, …} or {address, …}
 let isSending = false; // coins
+let unknown; // the hash or label of a payment of which nobody could say what became of it
 
 const meaningOf = (error) => MEANINGS.find(([words]) => words.test(error.said ?? ""))?.[1];
 
@@ -43,7 +45,8 @@ function refused(error) {
   const isOurs = error.kind === "form" && error.said === undefined;
   if (isOurs || !(error instanceof Trouble)) return error;
   const kind = error.kind === "unreachable" ? error.kind : "refused";
-  return new Trouble(kind, `${meaningOf(error) ?? error.message} ${NOTHING}`);
+  const nothing = unknown === undefined ? NOTHING : "Nothing more was sent.";
+  return new Trouble(kind, `${meaningOf(error) ?? error.message} ${nothing}`);
 }
 
 onSubmit($("ask"), async () => {
@@ -110,15 +113,12 @@ async function aliasOf(key) {
 /** Have lnd look at an address. */
 async function addressed({ address, sats: amount, message = "" }) {
   try {
-    await estimate(address, amount ?? 10_000);
+    await ask(`/v1/transactions/fee?AddrToAmount[${address}]=${amount ?? 10_000}&target_conf=${BLOCKS}`);
   } catch (error) {
     if (!/insufficient/i.test(error.said ?? "")) throw error;
   }
   return { address, amount: amount ?? 0, about: message };
 }
-
-const estimate = (address, amount, blocks = 6) =>
-  ask(`/v1/transactions/fee?AddrToAmount[${address}]=${amount}&target_conf=${blocks}`);
 
 /** Add up what active channels can send: their peers' rules keep a reserve. */
 const sendable = () => node.channels
@@ -158,13 +158,13 @@ function fillChannels() {
     )));
 }
 
+/** Fill in lnd's estimate, which depends on no coins; without one, it has to be typed. */
 async function suggestRate() {
-  const { address, amount } = planned;
   try {
-    const { sat_per_vbyte: rate } = await estimate(address, amount || 10_000);
-    $("rate").value ||= rate; // unless one was typed meanwhile
+    const { sat_per_kw: rate } = await ask(`/v2/wallet/estimatefee/${BLOCKS}`);
+    $("rate").value ||= String(Math.max(1, Math.floor((Number(rate) * 4) / 1000))); // unless typed meanwhile
   } catch {
-    $("rate").value ||= "2"; // too few coins for an estimate, which is said on paying
+    // Paying says that it is missing.
   }
 }
 
@@ -238,7 +238,9 @@ async function pay(amount) {
 
 /** Show a payment until its end, and what became of the money. */
 async function watch(hash, ways) {
-  const { payment, refusal, unknown } = (await followed(hash, ways)) ?? {};
+  const end = (await followed(hash, ways)) ?? {};
+  const { payment, refusal } = end;
+  if ((payment || refusal) && unknown === hash) unknown = undefined;
   if (payment?.status === "SUCCEEDED") {
     succeed(`Paid ${sats(Number(payment.value_msat) / 1000)}`, {
       Fee: sats(Number(payment.fee_msat) / 1000),
@@ -249,9 +251,10 @@ async function watch(hash, ways) {
     fail(`${reasonOf(payment)} ${NOTHING}`);
   } else if (refusal) {
     fail(`${meaningOf(refusal) ?? refusal.message} ${NOTHING}`);
-  } else if (unknown !== undefined) {
-    const why = unknown
-      ? `${unknown} See Payments before you pay again.`
+  } else if (end.unknown !== undefined) {
+    unknown = hash;
+    const why = end.unknown
+      ? `${end.unknown} See Payments before you pay again.`
       : "The answer was lost, and the node has no such payment yet. It may still begin. You can pay this invoice again, which the node pays once; don't pay it another way.";
     fail(`What became of the payment is not known. ${why}`, "Not known whether it is paid");
   }
@@ -306,6 +309,10 @@ async function sendCoins(amount, isAll) {
   } finally {
     isSending = false;
   }
+  if (txid === undefined) {
+    fail("Whether the coins were sent is not known: the node lists no such transaction yet. See Payments before you send again.", "Not known whether the coins were sent");
+    return;
+  }
   succeed(isAll ? "Sent all coins" : `Sent ${sats(amount)}`, {
     "Transaction ID": txid,
     To: address,
@@ -313,7 +320,7 @@ async function sendCoins(amount, isAll) {
   });
 }
 
-/** Find out whether a transaction was made whose answer was lost, or a refusal. */
+/** Find the transaction whose answer was lost, or a refusal; undefined if nobody can say. */
 async function labelled(label, error) {
   for (let gone = 0; gone < GONE_COINS;) {
     progress("Asking the node whether it sent the coins…");
@@ -322,6 +329,7 @@ async function labelled(label, error) {
       ({ transactions } = await ask("/v1/transactions"));
     } catch (other) {
       if (other.kind !== "unreachable") {
+        unknown = label;
         throw new Trouble("refused", `Whether the coins were sent is not known: ${other.message} See Payments before you send again.`);
       }
     }
@@ -331,7 +339,8 @@ async function labelled(label, error) {
     if (transactions) gone += 1;
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
-  throw new Trouble("refused", "Whether the coins were sent is not known: the node lists no such transaction yet. See Payments before you send again.");
+  unknown = label;
+  return undefined;
 }
 
 window.addEventListener("beforeunload", (event) => {
@@ -354,7 +363,8 @@ function clear() {
   forget();
   stopScanning();
   $("by-command").hidden = true;
-  return stopWatching() ? "What became of the payment is not known yet: see Payments before you pay again." : "";
+  const isOver = !stopWatching() && !isSending && unknown === undefined;
+  return isOver ? "" : "What became of the payment is not known yet: see Payments before you pay again.";
 }
 
 await whileOpen({ read, draw, clear });
