@@ -28,6 +28,7 @@ from leyden.manual.markdown import slug
 from leyden.nodes.rules.nodes import NodeStatus
 from leyden.nodes.rules.versions import OFFERED
 from leyden.nodes.runtimes.kubernetes.installation import OLDEST
+from leyden.operators import attention
 from leyden_workshop.devnet import access
 
 ROOT = Path(__file__).parents[1]
@@ -56,8 +57,10 @@ FOR_DEVELOPERS = {
 FIVE = ["Context", "Decision", "Consequences", "Alternatives", "References"]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_INLINE = re.compile(r"`([^`\n]+)`")
+# A quoted command may go on in the next line.
+_INLINE = re.compile(r"`([^`\n]+(?:\n[^`\n]+)?)`")
 _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+_SUPERSEDED = re.compile(r"^Superseded by \[\d+\]\(\S+\)\.$", re.MULTILINE)
 # Where a command begins: a line, a substitution, a pipe.
 _COMMAND = re.compile(r"(?:^|\$\(|[|;&] )\s*(?:\./)?leyden\s+(.*)$", re.MULTILINE)
 _TOP = (
@@ -75,7 +78,8 @@ pages = pytest.mark.parametrize("page", PAGES, ids=_name)
 
 def inline(page: Path) -> Iterator[str]:
     """Return what stands in backticks outside the blocks."""
-    yield from _INLINE.findall(_BLOCK.sub("", page.read_text()))
+    for found in _INLINE.findall(_BLOCK.sub("", page.read_text())):
+        yield " ".join(found.split())
 
 
 def commands(page: Path) -> Iterator[list[str]]:
@@ -205,7 +209,8 @@ def test_every_command_of_the_table_is_one() -> None:
 def test_commands_are_found_wherever_they_stand(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "See `leyden status`, `./leyden up` and `leyden`.\n\n```sh\n"
+        "See `leyden status`, `./leyden up`, `leyden` and `leyden\ndown --nodes`.\n\n"
+        "```sh\n"
         'eval "$(./leyden dev env)"   # a remark\n'
         "cd x && ./leyden dev fund \\\n  sb1p 7 > paid\n```\n"
     )
@@ -213,6 +218,7 @@ def test_commands_are_found_wherever_they_stand(tmp_path: Path) -> None:
         [],
         ["dev", "env"],
         ["dev", "fund", "sb1p", "7"],
+        ["down", "--nodes"],
         ["status"],
         ["up"],
     ]
@@ -303,10 +309,15 @@ def test_every_decision_has_the_five_headings(page: Path) -> None:
 
 
 def test_every_decision_is_in_the_index() -> None:
-    listed = re.findall(r"^- \[(\d+)\]\((.+)\): (.+)$", INDEX.read_text(), re.MULTILINE)
-    assert [(f"# {number}: {title}", name) for number, name, title in listed] == [
-        (page.read_text().splitlines()[0], page.name) for page in DECISIONS
-    ]
+    """Those that another one has superseded as a whole are in a list of their own."""
+    entry = re.compile(r"^- \[(\d+)\]\((.+)\): (.+)$", re.MULTILINE)
+    for is_over, part in enumerate(INDEX.read_text().split("\n## Superseded\n")):
+        listed = entry.findall(part)
+        assert [(f"# {number}: {title}", name) for number, name, title in listed] == [
+            (page.read_text().splitlines()[0], page.name)
+            for page in DECISIONS
+            if bool(_SUPERSEDED.search(page.read_text())) is bool(is_over)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -325,6 +336,13 @@ def test_a_macaroon_is_baked_with_all_that_is_needed_and_no_more(
     command = f"bakemacaroon --save_to {name}.macaroon"
     block = next(block for block in text.split("```") if command in block)
     assert sorted(re.findall(r"\w+:[\w./]+", block)) == sorted(permissions)
+
+
+def test_every_reason_why_an_order_needs_attention_is_explained() -> None:
+    page = " ".join((OPERATORS / "orders.md").read_text().split())
+    for why in attention.WHY.values():
+        what, *_ = re.split(r":|, and its price|, and you owe", why)
+        assert f'"{what}"' in page
 
 
 def test_every_role_is_explained() -> None:

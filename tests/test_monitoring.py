@@ -4,6 +4,7 @@ import importlib
 import json
 import re
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ import yaml
 from prometheus_client import REGISTRY
 
 from leyden.base.rules.alarms import AlarmKind
+from leyden.channels.direct.rules.jit import JitEvent
 from leyden.channels.tickets import pool_account
+from leyden.nodes.rules.nodes import Cause
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 MONITORING = Path(__file__).parents[1] / "docs" / "operators" / "monitoring.md"
@@ -72,6 +75,17 @@ def test_alerts_name_alarms_that_there_are() -> None:
     assert named
     for name in named:
         assert any(re.fullmatch(name, kind) for kind in AlarmKind), name
+
+
+@pytest.mark.parametrize(
+    ("metric", "values"), [("lnd_ends", Cause), ("jit_events", JitEvent)]
+)
+def test_every_value_of_a_label_is_documented(
+    metric: str, values: type[StrEnum]
+) -> None:
+    rows = MONITORING.read_text().splitlines()
+    (row,) = (each for each in rows if each.startswith(f"| `leyden_{metric}_"))
+    assert [each.value for each in values if f"`{each.value}`" not in row] == []
 
 
 def test_every_alarm_is_documented() -> None:

@@ -106,8 +106,11 @@ def recipients(settings: Settings) -> list[str]:
     return _read(folder(settings) / "recipients").split()
 
 
-def store(settings: Settings, programs: Programs, *, password: str = "") -> Store:
-    """Return the store that the settings name."""
+def access(settings: Settings, *, password: str = "") -> StoreAccess:
+    """Return how to reach the store that the settings name; SetupError if they are bad.
+
+    Without a password, it is the one that `leyden backup init` wrote.
+    """
     if not settings.backup_store:
         raise SetupError(
             "backup_store: is not set; set it to a folder on another disk or machine, "
@@ -115,14 +118,18 @@ def store(settings: Settings, programs: Programs, *, password: str = "") -> Stor
         )
     if bool(settings.backup_s3_key_id) != bool(settings.backup_s3_secret):
         raise SetupError("backup_s3_key_id, backup_s3_secret: set both or neither")
-    access = StoreAccess(
+    return StoreAccess(
         location=stores.check_location(settings.backup_store),
         password=password or _read(folder(settings) / "password").strip(),
         s3_key_id=settings.backup_s3_key_id,
         s3_secret=settings.backup_s3_secret,
         deadline_s=settings.backup_deadline_s,
     )
-    return Store(restic=programs.restic, access=access)
+
+
+def store(settings: Settings, programs: Programs, *, password: str = "") -> Store:
+    """Return the store that the settings name."""
+    return Store(restic=programs.restic, access=access(settings, password=password))
 
 
 @contextlib.contextmanager

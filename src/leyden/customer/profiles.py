@@ -154,7 +154,7 @@ def login(url: str | None, name: str | None, *, as_json: bool, **place: Any) -> 
     leyden login https://api.example.org --name work --key-file key
     """
     if url is None:
-        on_terminal("URL: name the platform.")
+        on_terminal("URL: name the platform.", instead="type it after `login`")
         url = click.prompt("URL of the platform", err=True)
     name = name or urlsplit(url).hostname or "default"
     made, own_key = _tested(name, url, **place)

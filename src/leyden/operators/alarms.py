@@ -10,7 +10,7 @@ from typing import Final
 from leyden.backups import results
 from leyden.base.database.stores import Stores
 from leyden.base.platform import Platform
-from leyden.base.rules.alarms import AlarmKind
+from leyden.base.rules.alarms import PURSE, AlarmKind
 from leyden.base.rules.units import BLOCKS_PER_DAY, size
 from leyden.base.settings import Settings
 from leyden.channels import treasury_identity
@@ -255,7 +255,7 @@ async def _purse(channels: ChannelServices) -> list[Alarm]:
     else:
         return []
     what = f"the purse's lnd forwards nothing, and sells no channels: {why}"
-    return [Alarm(AlarmKind.SELLER_AWAY, what, "purse")]
+    return [Alarm(AlarmKind.SELLER_AWAY, what, PURSE)]
 
 
 async def _peer_ports(fleet: Fleet) -> list[Alarm]:

@@ -63,7 +63,7 @@ _ALARMS: Final[Mapping[AttentionReason, AlarmKind | None]] = {
     AttentionReason.OWED: AlarmKind.ORDER_OWED,
     AttentionReason.CLOSED: AlarmKind.ORDER_STUCK,
 }
-_WHY: Final[Mapping[AttentionReason, str]] = {
+WHY: Final[Mapping[AttentionReason, str]] = {
     AttentionReason.TICKET_MISSING: (
         "the market lost the ticket: end the order with `leyden orders abandon`"
     ),
@@ -124,7 +124,7 @@ class AttentionItem(Struct, frozen=True):
     @property
     def why(self) -> str:
         """The reason as a clause, with what to do about it."""
-        why = _WHY[self.reason]
+        why = WHY[self.reason]
         return f"{why}: {_OBSTACLES[Obstacle(self.obstacle)]}" if self.obstacle else why
 
     @property

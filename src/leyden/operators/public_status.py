@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from leyden.base.platform import Platform
-from leyden.base.rules.alarms import AlarmKind
+from leyden.base.rules.alarms import PURSE, AlarmKind
 from leyden.channels import sources
 from leyden.errors import Away
 from leyden.events import log
@@ -85,7 +85,7 @@ async def read(platform: Platform) -> PublicStatus:
         parts[ServicePart.API] = Health.DOWN
         return PublicStatus(parts=parts, incidents=[], at=now)
     present = [
-        _incident(each.kind, each.since, None)
+        _incident(each.kind, each.subject, each.since, None)
         for each in sorted(raised, key=lambda each: each.since, reverse=True)
     ]
     parts[ServicePart.API] = Health.UP
@@ -125,15 +125,21 @@ async def _past(platform: Platform, *, since: datetime) -> list[Incident]:
         limit=_MAX_EVENTS,
     )
     found: list[Incident] = []
-    ended: dict[str, datetime] = {}
+    ended: dict[tuple[str, str], datetime] = {}
     for event in part.events:  # the newest first: each end before its beginning
-        if msgspec.json.decode(event.data).get("status") != RAISED:
-            ended[event.type] = event.created
-        elif (end := ended.pop(event.type, None)) is not None and end >= since:
-            found.append(_incident(event.type, event.created, end))
+        data = msgspec.json.decode(event.data)
+        alarm = event.type, data.get("subject", "")
+        if data.get("status") != RAISED:
+            ended[alarm] = event.created
+        elif (end := ended.pop(alarm, None)) is not None and end >= since:
+            found.append(_incident(*alarm, event.created, end))
     return found
 
 
-def _incident(kind: str, began: datetime, ended: datetime | None) -> Incident:
+def _incident(
+    kind: str, subject: str, began: datetime, ended: datetime | None
+) -> Incident:
     part, health = ALARMS[AlarmKind(kind)]
+    if subject == PURSE:  # direct channels are sold on
+        health = Health.LIMITED
     return Incident(part=part, health=health, began=began, ended=ended)

@@ -79,7 +79,7 @@ class NodeSettingFields(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=SettingKind.ADDRESSES,
             label="Allowed IP addresses",
-            help="An IP address or CIDR block.",
+            help="The IP addresses and CIDR blocks that can reach the node.",
         ),
     ]
     alias: Annotated[
@@ -98,7 +98,7 @@ class NodeSettingFields(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=SettingKind.COLOR,
             label="Color",
-            help="Color of the node on network maps.",
+            help="Color of the node on network maps, as #RRGGBB.",
             group=Group.IDENTITY,
             order=2,
             suggested="#3399ff",  # lnd's own
@@ -241,7 +241,8 @@ class NodeSettingFields(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=SettingKind.SWITCH,
             label="Delete cancelled invoices at start",
-            help="Keep the database small.",
+            help="At each start, lnd forgets cancelled invoices, which keeps its "
+            "database small.",
             group=Group.HOUSEKEEPING,
             order=3,
             lnd="gc-canceled-invoices-on-startup",
@@ -252,7 +253,8 @@ class NodeSettingFields(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=SettingKind.SWITCH,
             label="Delete cancelled invoices at once",
-            help="Keep the database small at all times.",
+            help="lnd forgets an invoice once it is cancelled, which keeps its "
+            "database small.",
             group=Group.HOUSEKEEPING,
             order=4,
             lnd="gc-canceled-invoices-on-the-fly",
@@ -330,8 +332,8 @@ class NodeSettingFields(Struct, Generic[Addresses], frozen=True, kw_only=True):
             kind=SettingKind.MACAROON,
             label="Signer macaroon",
             help=(
-                "In hex. Stored encrypted and never shown again; leave it unchanged to "
-                "keep it."
+                "A macaroon of the signer, in hex. Stored encrypted and never shown "
+                "again; leave it unchanged to keep it."
             ),
             group=Group.SIGNER,
             option="--remote-macaroon-file",
@@ -345,7 +347,7 @@ class NodeSettingFields(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=SettingKind.CERTIFICATE,
             label="Signer certificate",
-            help="PEM.",
+            help="The TLS certificate of the signer, as PEM.",
             group=Group.SIGNER,
             lnd="remotesigner.tlscertpath",
             needs="remotesigning",

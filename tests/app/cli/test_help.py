@@ -1,11 +1,13 @@
 """What every command says of itself: a sentence, an example that can be typed."""
 
+import ast
 import importlib
 import inspect
 import json
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -16,7 +18,7 @@ from leyden.app import commands
 from leyden.app.main import leyden
 from leyden.base.cli import groups
 from leyden.errors import SetupError
-from tests.test_docs import parse
+from tests.test_docs import SOURCES, parse
 
 
 def every(
@@ -43,6 +45,51 @@ def examples(words: str, command: click.Command) -> list[str]:
     text = "\n".join(lines).replace("\\\n", " ")
     before = r"(?:eval \"\$\(|\$\(|LEYDEN_HOME=.* )?"
     return re.findall(rf"^{before}(leyden {words}\b.*)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("option", "about"),
+    [
+        ("--color", "#RRGGBB"),
+        ("--gccanceledinvoicesonstartup", "cancelled invoices"),
+        ("--gccanceledinvoicesonthefly", "an invoice once it is cancelled"),
+        ("--remotesigningcert", "TLS certificate of the signer"),
+        ("--remote-macaroon-file", "macaroon of the signer"),
+    ],
+)
+def test_an_option_is_clear_without_its_label_in_forms(option: str, about: str) -> None:
+    """The API reference has the same sentence."""
+    (found,) = (each for each in COMMANDS["nodes create"].params if option in each.opts)
+    assert isinstance(found, click.Option)
+    assert about in (found.help or "")
+
+
+def quoted(file: Path) -> Iterator[str]:
+    """Return the commands in backticks in a module's texts, over lines and values."""
+    for each in ast.walk(ast.parse(file.read_text())):
+        parts = each.values if isinstance(each, ast.JoinedStr) else [each]
+        text = "".join(
+            part.value
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+            else "VALUE"
+            for part in parts
+        )
+        yield from re.findall(r"`(?:\./)?leyden\s+([a-z][^`]*)`", text)
+
+
+def test_every_command_that_a_message_names_is_one() -> None:
+    files = [file for folder in SOURCES for file in folder.rglob("*.py")]
+    named = {words for file in files for words in quoted(file)}
+    assert len(named) > 100
+    for words in named:
+        if re.fullmatch(r"\w+ VALUE", words):  # one of several commands
+            continue
+        try:
+            parse(shlex.split(words))
+        except click.BadOptionUsage:
+            pass  # an option, named without its value
+        except click.ClickException as error:
+            pytest.fail(f"leyden {words}: {error.format_message()}")
 
 
 @pytest.mark.parametrize("words", COMMANDS)

@@ -90,3 +90,22 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
         fill(disk)
         is_told(typed(disk / "home", "orgs create Pier"))
         is_told(typed(disk / "new", "migrate"))
+
+
+@pytest.mark.parametrize(
+    "words", ["run", "list", "check", "drill", "init --recovery-key /nowhere/key"]
+)
+def test_a_backup_without_a_store_is_refused_before_programs_are_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setenv("LEYDEN_CACHE", str(tmp_path / "cache"))  # without restic
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # and without a network
+    result = typed(tmp_path / "home", f"backup {words}")
+    is_told(result)
+    assert "backup_store: is not set; set it to a folder" in result.stderr
+
+
+def test_a_login_without_a_terminal_says_where_the_url_stands(tmp_path: Path) -> None:
+    result = typed(tmp_path / "home", "login")
+    is_told(result)
+    assert "type it after `login`" in result.stderr

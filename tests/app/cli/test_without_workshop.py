@@ -43,7 +43,10 @@ def test_the_platform_is_looked_at_and_stopped(typed: Typed) -> None:
     status = typed("status")
     assert status.exit_code == 1
     assert "gateway" in status.stdout
-    assert "no log of btcd" in typed("logs", "btcd").stderr
+    unlogged = (
+        "no log of btcd: `leyden up` writes logs here, `leyden serve` to standard"
+    )
+    assert unlogged in typed("logs", "btcd").stderr
 
 
 def test_doctor_says_where_an_lnd_can_be_had(

@@ -283,8 +283,8 @@ async def test_invoices_that_cant_be_wrapped_are_refused(sold: Sold) -> None:
 async def test_a_fee_for_another_amount_leads_beyond_no_limit(sold: Sold) -> None:
     fee, largest = await sold.fee(), await sold.fee(10**9)
     for msat, promise, why in (
-        (1_000, fee["id"], "below the minimum"),
-        (10**9, largest["id"], "beyond the maximum"),
+        (1_000, fee["id"], "below the minimum of 20,000 sat"),
+        (10**9, largest["id"], "beyond the maximum of 1,000,000 sat"),
     ):
         inner = sold.wrapping.invoice(PEER, msat)
         body = {"bolt11": inner.request, "fee_id": promise}

@@ -50,7 +50,7 @@ def test_a_platform_that_sells_none_says_so(
         client.nodes.change_settings(node.node_id, zeroconf=True, optionscidalias=True)
     refused = wallet("receive", "100000", "--just-in-time")
     assert refused.exit_code != 0
-    assert "this platform sells no just-in-time channels" in refused.stderr
+    assert "sells no just-in-time channels; leave --just-in-time out" in refused.stderr
     assert not lnd.done("/v1/invoices")
 
 

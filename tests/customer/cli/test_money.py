@@ -635,8 +635,8 @@ def test_balance_moves_from_one_channel_to_another_within_a_fee_limit(
 
 def test_balance_that_cannot_move_stays(wallet: Wallet, lnd: PayingNode) -> None:
     for changes, sats, says in (
-        ({"remote_pubkey": PEER}, "5000", "channels with the same peer"),
-        ({"active": False}, "5000", "TO: its peer is not connected"),
+        ({"remote_pubkey": PEER}, "5000", "same peer; choose one with another"),
+        ({"active": False}, "5000", "TO: its peer is not connected; try again"),
         ({"remote_balance": "10"}, "5000", "TO: has 10 sat to move"),
         ({}, "100001", "FROM: has 100,000 sat to move"),
     ):

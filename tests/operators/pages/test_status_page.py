@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from leyden.app.front import dashboard, make_front
 from leyden.base.pages.origins import Origins
 from leyden.base.platform import Platform
-from leyden.base.rules.alarms import AlarmKind
+from leyden.base.rules.alarms import PURSE, AlarmKind
 from leyden.base.settings import Settings
 from leyden.operators import alarm_watch, public_status
 from leyden.operators.alarms import Alarm
@@ -113,6 +113,30 @@ async def test_each_alarm_is_an_incident_without_its_words(
     for said in (text, body):
         assert SECRET not in said
         assert "order" not in said.replace("border", "")
+
+
+async def test_channels_are_limited_while_only_the_purse_is_away(
+    platform: Platform,
+) -> None:
+    """Direct channels are sold on; each alarm is an incident of its own."""
+
+    async def shown(at: datetime) -> str:
+        then = replace(platform, clock=lambda: at)
+        return (await parts(page_of(then)))["channels"]
+
+    purse = Alarm(AlarmKind.SELLER_AWAY, SECRET, PURSE)
+    seller = Alarm(AlarmKind.SELLER_AWAY, SECRET)
+    for minutes, found in ((9, [purse]), (8, [purse, seller]), (7, [purse]), (6, [])):
+        at = NOW - timedelta(minutes=minutes)
+        async with platform.database.transaction() as tx:
+            await alarm_watch.log_changes(tx, found, now=at)
+            await tx.alarms.keep_check(at)
+        assert await shown(at) == {1: "limited", 2: "down", 0: "up"}[len(found)]
+    _, _, body = await ask(page_of(platform), accept="application/json")
+    assert [
+        (each["status"], each["began"][14:16], each["ended"][14:16])
+        for each in json.loads(body)["incidents"]
+    ] == [("down", "52", "53"), ("limited", "51", "54")]
 
 
 async def test_an_incident_ends_and_is_shown_for_a_week(platform: Platform) -> None:

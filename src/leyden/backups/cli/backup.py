@@ -63,7 +63,7 @@ def init(recovery_key: Path, recipient: tuple[str, ...], *, as_json: bool) -> No
     \b
     leyden backup init --recovery-key /media/usb/leyden-recovery.key
     """
-    programs = _programs()
+    programs = _programs_of_a_store(password="-")  # noqa: S106  there is none yet
     made = on_platform(
         lambda platform: backup_setup.set_up(
             platform, programs, recovery_key, recipients=recipient
@@ -88,7 +88,7 @@ def run(*, as_json: bool) -> None:
     \b
     leyden backup run
     """
-    programs = _programs()
+    programs = _programs_of_a_store()
     made = on_platform(lambda platform: running.run(platform, programs))
     print_one(asdict(made), as_json=as_json)
 
@@ -114,7 +114,7 @@ def list_(*, as_json: bool) -> None:
     \b
     leyden backup list
     """
-    programs = _programs()
+    programs = _programs_of_a_store()
 
     async def found(platform: Platform) -> list[dict[str, Any]]:
         store = backup_files.store(platform.settings, programs)
@@ -152,7 +152,7 @@ def check(key_file: Path | None, *, as_json: bool) -> None:
     leyden backup check
     leyden backup check --key /media/usb/leyden-recovery.key
     """
-    key, programs = _key(key_file), _programs()
+    key, programs = _key(key_file), _programs_of_a_store()
     found = on_platform(lambda platform: checking.check(platform, programs, key=key))
     good = "the backups are good"
     if not found.changes_opened:
@@ -178,7 +178,7 @@ def drill(key_file: Path | None, *, as_json: bool) -> None:
     leyden backup drill
     leyden backup drill --key /media/usb/leyden-recovery.key
     """
-    key, programs = _key(key_file), _programs()
+    key, programs = _key(key_file), _programs_of_a_store()
     found = on_platform(lambda platform: drilling.drill(platform, programs, key=key))
     _print_proof(asdict(found), good="this backup can be restored", as_json=as_json)
 
@@ -251,6 +251,12 @@ def restore(
                 restored.confirm(given, actor=operator(), revoke_keys=revoke_keys)
             )
     _print_restored(found, str(given.home_path), as_json=as_json)
+
+
+def _programs_of_a_store(*, password: str = "") -> Programs:
+    """Return the programs; SetupError without a store, before anything is built."""
+    backup_files.access(settings.load(os.environ), password=password)
+    return _programs()
 
 
 def _programs() -> Programs:

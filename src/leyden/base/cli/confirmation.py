@@ -17,9 +17,7 @@ def confirm(question: str, *, yes: bool) -> None:
         click.confirm(question, abort=True, err=True)
 
 
-def on_terminal(question: str) -> None:
-    """Raise SetupError where nobody can answer."""
+def on_terminal(question: str, *, instead: str = "pass --yes to confirm") -> None:
+    """Raise SetupError where nobody can answer, with what to do instead."""
     if sys.stdin is sys.__stdin__ and not os.isatty(0):
-        raise SetupError(
-            f"{question} Nothing was done: without a terminal, pass --yes to confirm"
-        )
+        raise SetupError(f"{question} Nothing was done: without a terminal, {instead}")

@@ -48,6 +48,8 @@ class AlarmKind(StrEnum):
     TREASURY_REPLACED = "treasury.replaced"
 
 
+# The subject of `seller.away` if it is about the lnd of just-in-time channels.
+PURSE: Final = "purse"
 FINDINGS_KEPT: Final = timedelta(days=7)
 
 

@@ -103,8 +103,8 @@ def advice(settings: Settings) -> str:
     if authority.scope is None:
         return (
             "the platform's authority can sign for any name on the internet. `leyden "
-            "authority rotate` creates an authority that can sign for this platform's "
-            "names only; clients need the new root"
+            "ca rotate` creates an authority that can sign for this platform's names "
+            "only; clients need the new root"
         )
     return ""
 

@@ -101,7 +101,9 @@ def overview(*, as_json: bool) -> None:
         if check is not None:
             print(f"\ntreasury\ncompared at {to_iso(check.at)}: {_compared(check)}")
         print("\nchannel sources")
-        print(", ".join(overview_.sources) or "nowhere")
+        print(
+            ", ".join(overview_.sources) or "none; see docs/operators/sell-channels.md"
+        )
         if backups:
             print("\nbackups")
             print_rows(backups, empty="")

@@ -266,7 +266,11 @@ def add(email: str, *, as_json: bool) -> None:
     leyden operators add ada@example.org
     """
     _set_operator(email, operates=True)
-    print_done({"email": email, "operator": True}, "is an operator", as_json=as_json)
+    print_done(
+        {"email": email, "operator": True},
+        f"{email} can operate this installation now, at /app/operator",
+        as_json=as_json,
+    )
 
 
 @operators.command()
@@ -281,7 +285,7 @@ def remove(email: str, *, as_json: bool) -> None:
     _set_operator(email, operates=False)
     print_done(
         {"email": email, "operator": False},
-        "is no longer an operator",
+        f"{email} can't operate this installation any more",
         as_json=as_json,
     )
 

@@ -212,7 +212,11 @@ def withdraw(email: str, organization: str | None, *, as_json: bool) -> None:
             )
 
     on_organization(organization, step)
-    print_done({"email": email, "withdrawn": True}, "withdrawn", as_json=as_json)
+    print_done(
+        {"email": email, "withdrawn": True},
+        f"the invitations of {email} are revoked",
+        as_json=as_json,
+    )
 
 
 @team.command()

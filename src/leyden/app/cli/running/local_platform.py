@@ -133,8 +133,12 @@ def print_logs(
     wanted = names or ("leyden",)
     for name in wanted:
         if name not in files:
-            known = ", ".join(sorted(files)) or "no logs yet; see `leyden up`"
-            raise SetupError(f"no log of {name}; logs: {known}")
+            known = (
+                f"choose from {', '.join(sorted(files))}"
+                if files
+                else "`leyden up` writes logs here, `leyden serve` to standard error"
+            )
+            raise SetupError(f"no log of {name}: {known}")
     if follow:
         paths = [str(files[name]) for name in wanted]
         os.execvp("tail", ["tail", "-n", str(lines), "-F", *paths])  # noqa: S606, S607
