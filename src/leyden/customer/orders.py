@@ -56,9 +56,9 @@ _USE_TICKET = LazyCommand(
 def channels() -> None:
     """Buy inbound channels, and manage their orders.
 
-    Order a channel, pay over Lightning or on-chain, and get a ticket: the channel goes
-    to the node whose poold registers the ticket. An order with --for NODE needs no
-    ticket: the channel goes to that node.
+    Order a channel --for NODE, pay over Lightning or on-chain, and it opens to that
+    node. Without --for, you get a ticket of the auction: the channel goes to the node
+    whose poold registers it.
     """
 
 

@@ -104,7 +104,10 @@ def _info(session: ApiSession) -> WrappingInfo:
     except ApiError as error:
         if error.status != _NOT_FOUND:
             raise
-        raise Conflict("this platform sells no just-in-time channels") from None
+        raise Conflict(
+            "this platform sells no just-in-time channels; leave --just-in-time out, "
+            "and buy a channel first: leyden channels order"
+        ) from None
     if not info.connection_methods:
         raise Conflict(
             "the platform does not tell where its node for just-in-time channels is"

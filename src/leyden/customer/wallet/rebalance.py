@@ -121,12 +121,17 @@ def rebalance(
 
 def _check(leaves: dict[str, Any], comes: dict[str, Any], sats: int) -> None:
     if leaves["remote_pubkey"] == comes["remote_pubkey"]:
-        raise Conflict("FROM and TO are channels with the same peer")
+        raise Conflict(
+            "FROM and TO are channels with the same peer; choose one with another"
+        )
     for name, channel, balance in (
         ("FROM", leaves, int(leaves["local_balance"])),
         ("TO", comes, int(comes["remote_balance"])),
     ):
         if not channel.get("active"):
-            raise Conflict(f"{name}: its peer is not connected")
+            raise Conflict(
+                f"{name}: its peer is not connected; try again once `leyden wallet "
+                "peers` lists it"
+            )
         if balance < sats:
             raise Conflict(f"{name}: has {balance:,} sat to move, not {sats:,}")

@@ -174,9 +174,15 @@ class Proposals:
             return order, known
         size = inner.msat + fee
         if size < self._rules.smallest * jit.MSAT:
-            raise Malformed("bolt11: its amount is below the minimum")
+            raise Malformed(
+                "bolt11: its amount, with the fee, is below the minimum of "
+                f"{self._rules.smallest:,} sat"
+            )
         if size > self._rules.largest * jit.MSAT:
-            raise Malformed("bolt11: its amount is beyond the maximum")
+            raise Malformed(
+                "bolt11: its amount, with the fee, is beyond the maximum of "
+                f"{self._rules.largest:,} sat"
+            )
         paid = await self._wrapping.payment(inner.payment_hash)
         if paid.state is not PaidState.NONE:
             raise _used()
