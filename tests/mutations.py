@@ -720,6 +720,14 @@ GUARDS = (
         "tests/channels/test_jit.py",
     ),
     Guard(
+        "an HTLC that a restored database does not know of is not failed",
+        "channels/direct/jit/interceptor.py",
+        "was_forwarded = await self._was_forwarded(order, payment)",
+        "was_forwarded = False",
+        "tests/channels/test_jit.py",
+        "restored",
+    ),
+    Guard(
         "an HTLC that may be forwarded yet is not counted as refused",
         "channels/direct/jit/watch.py",
         "if event is JitEvent.REFUSED and self._interceptor.holds_part(order, parts):",

@@ -509,6 +509,40 @@ async def test_a_forwarded_payment_is_never_failed_whatever_is_true_by_then(
     assert jit.forwarding.received_msat(HASH) == SIZE - FEE
 
 
+@pytest.mark.parametrize(
+    "status", [JitStatus.SOLD, JitStatus.HOLDING, JitStatus.OPENED]
+)
+async def test_a_payment_that_a_restored_database_does_not_know_is_never_failed(
+    jit: JitHarness, status: JitStatus
+) -> None:
+    jit.forwarding.answers = False
+    jit.forwarding.pauses_at = "alias"
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.forwarding.paused.wait()
+        before = await jit.order(scid)
+        jit.forwarding.goes_on.set()
+        await until(lambda: paid.fate is Fate.FORWARDED, within_s=20)
+    if status is not JitStatus.OPENED:
+        before = replace(before, status=status, coins=(), channel_point="")
+    async with jit.orders.database.transaction() as tx:
+        await tx.jit_orders.save(await jit.order(scid), before)
+        await tx.jit_orders.drop_parts(before.id)
+    jit.purse.online.clear()
+    jit.forwarding.restart()
+    jit.orders.now += HOLD
+    async with jit.serving():
+        await asyncio.sleep(1)
+        jit.orders.now += HOLD  # since it is known of a sold one that it is held
+        await asyncio.sleep(2)
+        assert paid.fate is Fate.FORWARDED
+        jit.forwarding.resolve(HASH, claims=True)
+        if status is JitStatus.OPENED:
+            assert (await jit.becomes(scid, JitStatus.EARNED)).earned_msat == FEE
+    assert jit.forwarding.received_msat(HASH) == SIZE - FEE
+
+
 async def test_an_answer_that_breaks_the_connection_is_given_again(
     jit: JitHarness,
 ) -> None:

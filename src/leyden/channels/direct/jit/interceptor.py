@@ -256,12 +256,7 @@ class Interceptor:
             case Step.PASS:
                 await self._answer(connection, order.scid, circuits, fails=False)
             case Step.RETURN:
-                others = self._all(order.scid) - circuits
-                if not others and jit.may(order, JitEvent.RETURNED):
-                    await self._steps.turn_back(order, JitEvent.RETURNED)
-                elif not others and order.status is JitStatus.OPENING:
-                    await self._steps.drop_payment(order)
-                await self._answer(connection, order.scid, circuits, fails=True)
+                return await self._return(order, payment, circuits, connection)
             case Step.HOLD:
                 await self._steps.hold(order, payment)
             case Step.OPEN:
@@ -270,6 +265,25 @@ class Interceptor:
                 return await self.open(order, connection)
             case Step.FORWARD:
                 return await self._forward(order, circuits, connection)
+        return True
+
+    async def _return(
+        self,
+        order: JitOrder,
+        payment: Payment,
+        circuits: set[CircuitKey],
+        connection: Interception | None,
+    ) -> bool:
+        """Fail the payment, unless its node has it by now."""
+        was_forwarded = await self._was_forwarded(order, payment)
+        if was_forwarded and jit.may(order, JitEvent.FORWARDED):
+            return await self._forward(order, circuits, connection)
+        others = self._all(order.scid) - circuits
+        if not others and jit.may(order, JitEvent.RETURNED):
+            await self._steps.turn_back(order, JitEvent.RETURNED)
+        elif not others and order.status is JitStatus.OPENING:
+            await self._steps.drop_payment(order)
+        await self._answer(connection, order.scid, circuits, fails=not was_forwarded)
         return True
 
     # Before the channel. Wrapped invoices take the same steps, without a connection.
@@ -452,6 +466,19 @@ class Interceptor:
         """Return the channel that was opened for an order."""
         listed = await self._purse.forwarding.channels()
         return next((each for each in listed if each.order_id == order.id), None)
+
+    async def _was_forwarded(self, order: JitOrder, payment: Payment) -> bool:
+        """Return whether the node has a payment that the order knows nothing of.
+
+        Then the database was restored, and is older than it. lnd forwards it once,
+        however often it is told to.
+        """
+        if order.status in {JitStatus.RESUMING, JitStatus.EARNED}:
+            return False
+        return any(
+            each.peer == order.peer and payment.payment_hash in each.pending
+            for each in await self._purse.forwarding.channels()
+        )
 
     async def _may_reconnect(self, order: JitOrder) -> bool:
         """Return whether the node may connect soon again, to an lnd that restarted.
