@@ -15,7 +15,7 @@ from leyden.channels.books import jit_rules
 from leyden.channels.direct.jit import state
 from leyden.channels.direct.jit.purse import RecentWallet
 from leyden.channels.direct.rows.jit_orders import JitOrders
-from leyden.channels.direct.rules.jit import HOLD, JitStatus
+from leyden.channels.direct.rules.jit import HOLD, JitChannel, JitStatus
 from leyden.channels.direct.rules.jit import scid_text as jit_id
 from leyden.channels.rules import ledger
 from leyden.values import replace
@@ -251,6 +251,43 @@ async def test_a_node_that_keeps_its_payment_gets_no_other_channel(
         jit.forwarding.answers = True
         jit.forwarding.pay(others, OTHER_HASH, SIZE)
         await jit.becomes(others, JitStatus.EARNED)
+
+
+async def test_a_payment_in_another_channel_of_its_node_is_not_refused(
+    jit: JitHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """lnd may forward over any channel that it has with the node."""
+    async with jit.serving():
+        first = await jit.bought()
+        jit.forwarding.pay(first, OTHER_HASH, SIZE)
+        earlier = await jit.becomes(first, JitStatus.EARNED)
+        listed = jit.forwarding.channels
+
+        async def over_the_first() -> list[JitChannel]:
+            found = await listed()
+            pending = frozenset[str]().union(*(each.pending for each in found))
+            return [
+                replace(
+                    each,
+                    pending=pending
+                    if each.point == earlier.channel_point
+                    else frozenset(),
+                )
+                for each in found
+            ]
+
+        jit.forwarding.answers = False
+        second = await jit.bought()
+        (paid,) = jit.forwarding.pay(second, HASH, SIZE)
+        await until(lambda: paid.fate is Fate.FORWARDED, within_s=20)
+        monkeypatch.setattr(jit.forwarding, "channels", over_the_first)
+        jit.orders.now += timedelta(seconds=11)
+        looked = jit.forwarding.listed
+        await until(lambda: jit.forwarding.listed >= looked + 2, within_s=20)
+        assert (await jit.order(second)).status is JitStatus.RESUMING
+        jit.forwarding.resolve(HASH, claims=True)
+        await jit.becomes(second, JitStatus.EARNED)
+        monkeypatch.undo()
 
 
 # Restarts.
