@@ -126,6 +126,14 @@ GUARDS = (
         "tests/channels/test_wrapped.py",
     ),
     Guard(
+        "a node that pays only a part of the fee counts as one that did not pay",
+        "channels/direct/rows/jit_orders.sql",
+        "WHERE peer = :peer\n    AND (status = 'unpaid' OR (status = 'earned' AND "
+        "earned_msat < fee_msat))",
+        "WHERE peer = :peer\n    AND status = 'unpaid'",
+        "tests/channels/rows/test_jit_orders.py",
+    ),
+    Guard(
         "a payment that an lnd knows already is not paid on with this invoice",
         "channels/direct/jit/wrapped.py",
         "if began.state is not PaidState.NONE:",

@@ -253,6 +253,23 @@ async def test_a_node_that_keeps_its_payment_gets_no_other_channel(
         await jit.becomes(others, JitStatus.EARNED)
 
 
+async def test_a_node_that_claims_only_a_cheap_part_counts_as_one_that_did_not_pay(
+    jit: JitHarness,
+) -> None:
+    """The largest part pays the fee, and a node may refuse that one alone."""
+    jit.forwarding.answers = False
+    async with jit.serving():
+        scid = await jit.bought()
+        cheap, dear = jit.forwarding.pay(scid, HASH, 49_000_000, 51_000_000)
+        await until(lambda: dear.fate is Fate.FORWARDED, within_s=20)
+        dear.fate = Fate.REFUSED
+        jit.forwarding.resolve(HASH, claims=True)
+        order = await jit.becomes(scid, JitStatus.EARNED)
+        assert order.earned_msat == 49_000_000 - cheap.out_msat < FEE // 1_000
+        refused = await jit.buy(await jit.offer())
+        assert refused["error"]["code"] == 1
+
+
 async def test_a_payment_in_another_channel_of_its_node_is_not_refused(
     jit: JitHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -718,5 +735,5 @@ async def test_what_happens_is_counted_and_added_up(jit: JitHarness) -> None:
     assert (found.free, found.held, found.forwarded) == (coins, 0, 0)
     assert (found.opened, found.earned, found.unpaid) == (2, 1, 1)
     assert (found.earned_sat, found.funding_sat) == (FEE // 1_000, 2 * COST)
-    (order,) = await state.unpaid(jit.orders.database.reader)
+    (order,) = await jit.orders.database.reader.jit_orders.unpaid()
     assert (order.scid, order.capacity) == (other, found.unpaid_sat)
