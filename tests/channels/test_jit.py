@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import NoReturn
 
 import pytest
 from prometheus_client import REGISTRY
@@ -12,12 +13,14 @@ from prometheus_client import REGISTRY
 from leyden.base.database.statements import Statement
 from leyden.base.rules.units import Sats
 from leyden.channels.books import jit_rules
+from leyden.channels.direct.base import WantedOpening
 from leyden.channels.direct.jit import state
 from leyden.channels.direct.jit.purse import RecentWallet
 from leyden.channels.direct.rows.jit_orders import JitOrders
 from leyden.channels.direct.rules.jit import HOLD, JitChannel, JitStatus
 from leyden.channels.direct.rules.jit import scid_text as jit_id
 from leyden.channels.rules import ledger
+from leyden.errors import SellerAway
 from leyden.values import replace
 from tests.channels.jit_harness import FEE, HASH, OTHER, PEER, PURSE, SIZE, JitHarness
 from tests.channels.orders_harness import OrdersHarness
@@ -198,6 +201,20 @@ async def test_no_channel_is_opened_for_less_than_it_costs(jit: JitHarness) -> N
     assert not jit.purse.channels
 
 
+async def test_a_channel_of_many_coins_is_not_opened_for_less_than_it_costs(
+    jit: JitHarness,
+) -> None:
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.purse.coins.clear()
+        jit.purse.fill([65_000] * 5)  # 4,440 sat of fees for five, for 3,400
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.resolved(paid)
+        await jit.becomes(scid, JitStatus.SOLD)
+    assert paid.fate is Fate.UNKNOWN
+    assert not jit.purse.channels
+
+
 async def test_the_limit_per_hour_holds_across_nodes(jit: JitHarness) -> None:
     jit.rules = replace(jit.rules, most_per_hour=Sats(300_000))
     jit.purse.online.add(OTHER)
@@ -305,6 +322,26 @@ async def test_a_payment_in_another_channel_of_its_node_is_not_refused(
         jit.forwarding.resolve(HASH, claims=True)
         await jit.becomes(second, JitStatus.EARNED)
         monkeypatch.undo()
+
+
+async def test_an_opening_that_is_asked_for_again_costs_no_more_than_the_fee(
+    jit: JitHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opens = jit.purse.open
+
+    async def is_away(wanted: WantedOpening) -> NoReturn:
+        del wanted
+        jit.purse.fee_sat_per_vb = 100
+        monkeypatch.setattr(jit.purse, "open", opens)
+        raise SellerAway(retry_after_s=1)
+
+    monkeypatch.setattr(jit.purse, "open", is_away)
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.EARNED)
+    (channel,) = jit.purse.channels.values()
+    assert channel.wanted.fee_sat_per_vb == FEE // 240_000
 
 
 # Restarts.
