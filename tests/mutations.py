@@ -126,6 +126,22 @@ GUARDS = (
         "tests/channels/test_wrapped.py",
     ),
     Guard(
+        "what is held for an order that a restored database lost is settled",
+        "channels/direct/jit/wrapped.py",
+        "        await self._search()\n",
+        "",
+        "tests/channels/test_wrapped.py",
+        "restored",
+    ),
+    Guard(
+        "a node that pays only a part of the fee counts as one that did not pay",
+        "channels/direct/rows/jit_orders.sql",
+        "WHERE peer = :peer\n    AND (status = 'unpaid' OR (status = 'earned' AND "
+        "earned_msat < fee_msat))",
+        "WHERE peer = :peer\n    AND status = 'unpaid'",
+        "tests/channels/rows/test_jit_orders.py",
+    ),
+    Guard(
         "a payment that an lnd knows already is not paid on with this invoice",
         "channels/direct/jit/wrapped.py",
         "if began.state is not PaidState.NONE:",
@@ -718,6 +734,14 @@ GUARDS = (
         "asked_again = looked_at & set(stored)",
         "asked_again = looked_at & set[CircuitKey]()",
         "tests/channels/test_jit.py",
+    ),
+    Guard(
+        "an HTLC that a restored database does not know of is not failed",
+        "channels/direct/jit/interceptor.py",
+        "was_forwarded = await self._was_forwarded(order, payment)",
+        "was_forwarded = False",
+        "tests/channels/test_jit.py",
+        "restored",
     ),
     Guard(
         "an HTLC that may be forwarded yet is not counted as refused",

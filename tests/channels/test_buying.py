@@ -352,6 +352,7 @@ async def test_one_channel_is_sold_once(buying: Buying) -> None:
         {"network": "lnbc1"},
         {"delta": 433},
         {"lives": timedelta(seconds=119)},
+        {"lives": timedelta(days=3, minutes=1)},
     ],
     ids=str,
 )

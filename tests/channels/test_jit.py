@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import NoReturn
 
 import pytest
 from prometheus_client import REGISTRY
@@ -12,12 +13,14 @@ from prometheus_client import REGISTRY
 from leyden.base.database.statements import Statement
 from leyden.base.rules.units import Sats
 from leyden.channels.books import jit_rules
+from leyden.channels.direct.base import WantedOpening
 from leyden.channels.direct.jit import state
 from leyden.channels.direct.jit.purse import RecentWallet
 from leyden.channels.direct.rows.jit_orders import JitOrders
-from leyden.channels.direct.rules.jit import HOLD, JitStatus
+from leyden.channels.direct.rules.jit import HOLD, JitChannel, JitStatus
 from leyden.channels.direct.rules.jit import scid_text as jit_id
 from leyden.channels.rules import ledger
+from leyden.errors import SellerAway
 from leyden.values import replace
 from tests.channels.jit_harness import FEE, HASH, OTHER, PEER, PURSE, SIZE, JitHarness
 from tests.channels.orders_harness import OrdersHarness
@@ -198,6 +201,20 @@ async def test_no_channel_is_opened_for_less_than_it_costs(jit: JitHarness) -> N
     assert not jit.purse.channels
 
 
+async def test_a_channel_of_many_coins_is_not_opened_for_less_than_it_costs(
+    jit: JitHarness,
+) -> None:
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.purse.coins.clear()
+        jit.purse.fill([65_000] * 5)  # 4,440 sat of fees for five, for 3,400
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.resolved(paid)
+        await jit.becomes(scid, JitStatus.SOLD)
+    assert paid.fate is Fate.UNKNOWN
+    assert not jit.purse.channels
+
+
 async def test_the_limit_per_hour_holds_across_nodes(jit: JitHarness) -> None:
     jit.rules = replace(jit.rules, most_per_hour=Sats(300_000))
     jit.purse.online.add(OTHER)
@@ -251,6 +268,80 @@ async def test_a_node_that_keeps_its_payment_gets_no_other_channel(
         jit.forwarding.answers = True
         jit.forwarding.pay(others, OTHER_HASH, SIZE)
         await jit.becomes(others, JitStatus.EARNED)
+
+
+async def test_a_node_that_claims_only_a_cheap_part_counts_as_one_that_did_not_pay(
+    jit: JitHarness,
+) -> None:
+    """The largest part pays the fee, and a node may refuse that one alone."""
+    jit.forwarding.answers = False
+    async with jit.serving():
+        scid = await jit.bought()
+        cheap, dear = jit.forwarding.pay(scid, HASH, 49_000_000, 51_000_000)
+        await until(lambda: dear.fate is Fate.FORWARDED, within_s=20)
+        dear.fate = Fate.REFUSED
+        jit.forwarding.resolve(HASH, claims=True)
+        order = await jit.becomes(scid, JitStatus.EARNED)
+        assert order.earned_msat == 49_000_000 - cheap.out_msat < FEE // 1_000
+        refused = await jit.buy(await jit.offer())
+        assert refused["error"]["code"] == 1
+
+
+async def test_a_payment_in_another_channel_of_its_node_is_not_refused(
+    jit: JitHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """lnd may forward over any channel that it has with the node."""
+    async with jit.serving():
+        first = await jit.bought()
+        jit.forwarding.pay(first, OTHER_HASH, SIZE)
+        earlier = await jit.becomes(first, JitStatus.EARNED)
+        listed = jit.forwarding.channels
+
+        async def over_the_first() -> list[JitChannel]:
+            found = await listed()
+            pending = frozenset[str]().union(*(each.pending for each in found))
+            return [
+                replace(
+                    each,
+                    pending=pending
+                    if each.point == earlier.channel_point
+                    else frozenset(),
+                )
+                for each in found
+            ]
+
+        jit.forwarding.answers = False
+        second = await jit.bought()
+        (paid,) = jit.forwarding.pay(second, HASH, SIZE)
+        await until(lambda: paid.fate is Fate.FORWARDED, within_s=20)
+        monkeypatch.setattr(jit.forwarding, "channels", over_the_first)
+        jit.orders.now += timedelta(seconds=11)
+        looked = jit.forwarding.listed
+        await until(lambda: jit.forwarding.listed >= looked + 2, within_s=20)
+        assert (await jit.order(second)).status is JitStatus.RESUMING
+        jit.forwarding.resolve(HASH, claims=True)
+        await jit.becomes(second, JitStatus.EARNED)
+        monkeypatch.undo()
+
+
+async def test_an_opening_that_is_asked_for_again_costs_no_more_than_the_fee(
+    jit: JitHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opens = jit.purse.open
+
+    async def is_away(wanted: WantedOpening) -> NoReturn:
+        del wanted
+        jit.purse.fee_sat_per_vb = 100
+        monkeypatch.setattr(jit.purse, "open", opens)
+        raise SellerAway(retry_after_s=1)
+
+    monkeypatch.setattr(jit.purse, "open", is_away)
+    async with jit.serving():
+        scid = await jit.bought()
+        jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.becomes(scid, JitStatus.EARNED)
+    (channel,) = jit.purse.channels.values()
+    assert channel.wanted.fee_sat_per_vb == FEE // 240_000
 
 
 # Restarts.
@@ -509,6 +600,40 @@ async def test_a_forwarded_payment_is_never_failed_whatever_is_true_by_then(
     assert jit.forwarding.received_msat(HASH) == SIZE - FEE
 
 
+@pytest.mark.parametrize(
+    "status", [JitStatus.SOLD, JitStatus.HOLDING, JitStatus.OPENED]
+)
+async def test_a_payment_that_a_restored_database_does_not_know_is_never_failed(
+    jit: JitHarness, status: JitStatus
+) -> None:
+    jit.forwarding.answers = False
+    jit.forwarding.pauses_at = "alias"
+    async with jit.serving():
+        scid = await jit.bought()
+        (paid,) = jit.forwarding.pay(scid, HASH, SIZE)
+        await jit.forwarding.paused.wait()
+        before = await jit.order(scid)
+        jit.forwarding.goes_on.set()
+        await until(lambda: paid.fate is Fate.FORWARDED, within_s=20)
+    if status is not JitStatus.OPENED:
+        before = replace(before, status=status, coins=(), channel_point="")
+    async with jit.orders.database.transaction() as tx:
+        await tx.jit_orders.save(await jit.order(scid), before)
+        await tx.jit_orders.drop_parts(before.id)
+    jit.purse.online.clear()
+    jit.forwarding.restart()
+    jit.orders.now += HOLD
+    async with jit.serving():
+        await asyncio.sleep(1)
+        jit.orders.now += HOLD  # since it is known of a sold one that it is held
+        await asyncio.sleep(2)
+        assert paid.fate is Fate.FORWARDED
+        jit.forwarding.resolve(HASH, claims=True)
+        if status is JitStatus.OPENED:
+            assert (await jit.becomes(scid, JitStatus.EARNED)).earned_msat == FEE
+    assert jit.forwarding.received_msat(HASH) == SIZE - FEE
+
+
 async def test_an_answer_that_breaks_the_connection_is_given_again(
     jit: JitHarness,
 ) -> None:
@@ -647,5 +772,5 @@ async def test_what_happens_is_counted_and_added_up(jit: JitHarness) -> None:
     assert (found.free, found.held, found.forwarded) == (coins, 0, 0)
     assert (found.opened, found.earned, found.unpaid) == (2, 1, 1)
     assert (found.earned_sat, found.funding_sat) == (FEE // 1_000, 2 * COST)
-    (order,) = await state.unpaid(jit.orders.database.reader)
+    (order,) = await jit.orders.database.reader.jit_orders.unpaid()
     assert (order.scid, order.capacity) == (other, found.unpaid_sat)

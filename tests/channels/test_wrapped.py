@@ -484,6 +484,40 @@ async def test_a_payment_that_a_restored_database_does_not_know_is_settled(
     assert jit.state_of(inner) is InvoiceState.SETTLED
 
 
+async def test_a_payment_whose_order_a_restored_database_does_not_know_is_settled(
+    jit: WrappedHarness,
+) -> None:
+    """Otherwise its payer would have it back, for what the node was paid."""
+    jit.wrapping.answers = False
+    async with jit.serving():
+        inner = await jit.wrapped()
+        jit.wrapping.pay_wrapped(inner.payment_hash)
+        await until(lambda: inner.payment_hash in jit.wrapping.paid, within_s=20)
+    lost = await jit.order_of(inner)
+    async with jit.orders.database.transaction() as tx:
+        # As if the order had never been stored.
+        await tx.jit_orders.drop_parts(lost.id)
+        await tx.jit_orders.save(
+            lost,
+            replace(
+                lost,
+                status=JitStatus.EXPIRED,
+                coins=(),
+                channel_point="",
+                funding_fee=None,
+            ),
+        )
+        await tx.wrapped_invoices.close(lost.id)
+        await tx.wrapped_invoices.prune(before=lost.valid_until, limit=1)
+    jit.later(minutes=2)
+    async with jit.serving():
+        await asyncio.sleep(0.5)
+        assert jit.state_of(inner) is InvoiceState.ACCEPTED, "the node may refuse it"
+        jit.wrapping.resolve(inner.payment_hash, claims=True)
+        jit.later(minutes=1)
+        await until(lambda: jit.state_of(inner) is InvoiceState.SETTLED, within_s=20)
+
+
 @pytest.mark.parametrize("call", ["pay", "settle"])
 async def test_an_answer_that_is_lost_is_asked_for_again(
     jit: WrappedHarness, call: str

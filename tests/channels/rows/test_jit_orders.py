@@ -153,7 +153,20 @@ async def stored(db: Database, *orders: JitOrder) -> JitOrders:
 
 
 def in_all(peer: str = PEER) -> list[JitOrder]:
-    return [replace(ORDER, status=each, peer=peer) for each in JitStatus]
+    fee = ORDER.fee_msat
+    return [
+        replace(
+            ORDER,
+            status=each,
+            peer=peer,
+            earned_msat=fee if each is JitStatus.EARNED else 0,
+        )
+        for each in JitStatus
+    ]
+
+
+# Its node claimed only some parts of the payment.
+PARTLY = replace(ORDER, status=JitStatus.EARNED, earned_msat=ORDER.fee_msat - 1)
 
 
 async def test_unpaid_orders_of_a_node_are_its_own(db: Database) -> None:
@@ -176,17 +189,22 @@ async def test_channels_under_way_to_a_node_are_its_own(db: Database) -> None:
 async def test_channels_that_a_node_did_not_pay_for_count_for_a_week(
     db: Database,
 ) -> None:
-    orders = await stored(db, *in_all(), replace(in_all(OTHER)[0]))
-    assert await orders.unpaid_by(PEER, since=NOW - timedelta(seconds=1)) == 1
+    orders = await stored(db, *in_all(), PARTLY, replace(in_all(OTHER)[0]))
+    assert await orders.unpaid_by(PEER, since=NOW - timedelta(seconds=1)) == 2
     assert await orders.unpaid_by(PEER, since=NOW) == 0
     assert await orders.unpaid_by(OTHER, since=NOW - timedelta(seconds=1)) == 0
+    found = [(each.status, each.earned_msat) for each in await orders.unpaid()]
+    assert found == [
+        (JitStatus.UNPAID, 0),
+        (JitStatus.EARNED, PARTLY.earned_msat),
+    ]
 
 
 async def test_what_nobody_took_is_unpaid_or_kept_for_a_while(db: Database) -> None:
-    orders = await stored(db, *in_all())
+    orders = await stored(db, *in_all(), PARTLY)
     since, later = NOW - timedelta(seconds=1), NOW + timedelta(seconds=1)
-    assert await orders.nobody_took(since=since, before=since) == ORDER.capacity
-    assert await orders.nobody_took(since=since, before=NOW) == 2 * ORDER.capacity
+    assert await orders.nobody_took(since=since, before=since) == 2 * ORDER.capacity
+    assert await orders.nobody_took(since=since, before=NOW) == 3 * ORDER.capacity
     assert await orders.nobody_took(since=NOW, before=later) == 0
 
 
@@ -224,7 +242,7 @@ async def test_coins_are_reserved_as_long_as_there_may_be_a_channel(
 
 
 async def test_nodes_that_paid_are_those_with_an_earned_order(db: Database) -> None:
-    orders = await stored(db, *in_all(), *in_all(OTHER)[:3])
+    orders = await stored(db, *in_all(), PARTLY, *in_all(OTHER)[:3])
     assert await orders.earned_from(PEER) == 1
     assert await orders.earned_from(OTHER) == 0
 

@@ -20,10 +20,10 @@ from leyden.channels.direct.rules.openings import Coin, SellerWallet
 from leyden.channels.rules.orders import Order
 from leyden.channels.rules.payments import Outpoint
 from leyden.channels.rules.pricing import (
-    FUNDING_VBYTES,
     Channel,
     ChannelKind,
     Quote,
+    funding_vbytes,
 )
 from leyden.channels.services import ChannelServices, Lsps1Settings
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
@@ -32,9 +32,7 @@ from leyden.values import Struct
 HOUR: Final = timedelta(hours=1)
 # lnd reserves this to bump the closing of channels: with less it opens none.
 _ANCHOR_RESERVE: Final = 100_000
-_INPUTS: Final = 2  # as many as FUNDING_VBYTES includes
 _MAX_INPUTS: Final = 5
-_INPUT_VBYTES: Final = 68
 _SOLD_OUT_S: Final = 600
 _SHARE: Final = 3  # unpaid orders of an organization hold this part of what is for sale
 
@@ -131,8 +129,7 @@ def choose_for(
     """Return coins for a channel: the smallest that suffices, else a few; or none."""
 
     def needed(inputs: int) -> int:
-        size = FUNDING_VBYTES + max(0, inputs - _INPUTS) * _INPUT_VBYTES
-        return capacity + sat_per_vb * size
+        return capacity + sat_per_vb * funding_vbytes(inputs)
 
     free = sorted(each for each in wallet.coins if each.outpoint not in reserved)
     if _sum(free) < needed(1) + _ANCHOR_RESERVE:

@@ -32,6 +32,12 @@ _CHAIN_WEIGHT = (43 + 41 + (43 + 1) // 2) * 4 + 229
 
 # A funding transaction of a direct channel: two inputs, the channel, and the change.
 FUNDING_VBYTES = 240
+_INPUTS, _INPUT_VBYTES = 2, 68
+
+
+def funding_vbytes(inputs: int) -> int:
+    """Return the size of a funding transaction with so many inputs."""
+    return FUNDING_VBYTES + max(0, inputs - _INPUTS) * _INPUT_VBYTES
 
 
 class ChannelKind(StrEnum):

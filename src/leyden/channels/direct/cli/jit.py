@@ -16,7 +16,7 @@ from leyden.values import asdict
 
 
 @click.command()
-@click.option("--unpaid", is_flag=True, help="List channels that nobody paid for.")
+@click.option("--unpaid", is_flag=True, help="List channels that were not paid for.")
 @as_json
 def jit(*, unpaid: bool, as_json: bool) -> None:
     """Print the just-in-time offer, what was held and earned, and problems.
@@ -57,7 +57,7 @@ def jit_fields() -> dict[str, Any]:
 
 
 async def _unpaid(platform: Platform) -> list[JitOrder]:
-    return await state.unpaid(platform.database.reader)
+    return await platform.database.reader.jit_orders.unpaid()
 
 
 def _shown(order: JitOrder) -> dict[str, object]:

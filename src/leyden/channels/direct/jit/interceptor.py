@@ -26,6 +26,7 @@ from contextlib import aclosing
 from datetime import datetime, timedelta
 from typing import Final
 
+from leyden.base.rules.units import Sats
 from leyden.channels.direct import reservations
 from leyden.channels.direct.base import (
     Interception,
@@ -57,6 +58,7 @@ log = logging.getLogger(__name__)
 
 # Why a channel can't be published.
 NOT_STORED: Final = "its transaction is not known"
+_NO_COINS: Final = "no coins of the purse are left"
 
 _AT_ONCE: Final = 0.0
 _SOON_S: Final = 0.1  # lnd opens the channel, or its peer answers
@@ -256,12 +258,7 @@ class Interceptor:
             case Step.PASS:
                 await self._answer(connection, order.scid, circuits, fails=False)
             case Step.RETURN:
-                others = self._all(order.scid) - circuits
-                if not others and jit.may(order, JitEvent.RETURNED):
-                    await self._steps.turn_back(order, JitEvent.RETURNED)
-                elif not others and order.status is JitStatus.OPENING:
-                    await self._steps.drop_payment(order)
-                await self._answer(connection, order.scid, circuits, fails=True)
+                return await self._return(order, payment, circuits, connection)
             case Step.HOLD:
                 await self._steps.hold(order, payment)
             case Step.OPEN:
@@ -270,6 +267,25 @@ class Interceptor:
                 return await self.open(order, connection)
             case Step.FORWARD:
                 return await self._forward(order, circuits, connection)
+        return True
+
+    async def _return(
+        self,
+        order: JitOrder,
+        payment: Payment,
+        circuits: set[CircuitKey],
+        connection: Interception | None,
+    ) -> bool:
+        """Fail the payment, unless its node has it by now."""
+        was_forwarded = await self._was_forwarded(order, payment)
+        if was_forwarded and jit.may(order, JitEvent.FORWARDED):
+            return await self._forward(order, circuits, connection)
+        others = self._all(order.scid) - circuits
+        if not others and jit.may(order, JitEvent.RETURNED):
+            await self._steps.turn_back(order, JitEvent.RETURNED)
+        elif not others and order.status is JitStatus.OPENING:
+            await self._steps.drop_payment(order)
+        await self._answer(connection, order.scid, circuits, fails=not was_forwarded)
         return True
 
     # Before the channel. Wrapped invoices take the same steps, without a connection.
@@ -296,14 +312,12 @@ class Interceptor:
         if has_waited or order.peer not in wallet.peers:
             self._wallet.forget()  # it is read again; the payment goes back, or waits
             return
-        if why := await self._why_not(order, wallet.fee_sat_per_vb):
-            await self._refuse(order, connection, JitEvent.RETURNED, why)
-            return
+        sat_per_vb = wallet.fee_sat_per_vb
         coins = reservations.choose_for(
-            wallet, await self._orders.reserved(), order.capacity, wallet.fee_sat_per_vb
+            wallet, await self._orders.reserved(), order.capacity, sat_per_vb
         )
-        if not coins:
-            why = "no coins of the purse are left"
+        cost = jit.funding_cost(sat_per_vb, inputs=len(coins))
+        if why := await self._why_not(order, cost) if coins else _NO_COINS:
             await self._refuse(order, connection, JitEvent.RETURNED, why)
             return
         trusts = order.trusts and await purses.is_stranger(
@@ -311,13 +325,13 @@ class Interceptor:
         )
         await self._steps.open(order, replace(order, coins=coins, trusts=trusts))
 
-    async def _why_not(self, order: JitOrder, sat_per_vb: int) -> str:
+    async def _why_not(self, order: JitOrder, cost: Sats) -> str:
         """Return why no channel is opened for the order now; "" if one can be.
 
         Only this task opens channels, so nothing of it changes meanwhile.
         """
         now, rules = self._channels.clock(), self._rules
-        if jit.funding_cost(sat_per_vb) * jit.MSAT > order.fee_msat:
+        if cost * jit.MSAT > order.fee_msat:
             return "chain fees are higher than the order's fee"
         opened = await self._orders.opened_since(now - _HOUR)
         if opened + order.capacity > rules.most_per_hour:
@@ -360,13 +374,15 @@ class Interceptor:
     async def _wanted(self, order: JitOrder) -> WantedOpening:
         wallet = await purses.read(self._channels, self._purse)
         await self._steps.check_held()
+        # Coins were reserved some time ago, if lnd was away since.
+        paid = jit.highest_sat_per_vb(order)
         return WantedOpening(
             order_id=order.id,
             pubkey=order.peer,
             capacity=order.capacity,
             announce=False,
             coins=order.coins,
-            fee_sat_per_vb=wallet.fee_sat_per_vb,
+            fee_sat_per_vb=min(wallet.fee_sat_per_vb, paid),
             zero_conf=True,
             max_local_csv=jit.MAX_TO_SELF_DELAY,
         )
@@ -452,6 +468,19 @@ class Interceptor:
         """Return the channel that was opened for an order."""
         listed = await self._purse.forwarding.channels()
         return next((each for each in listed if each.order_id == order.id), None)
+
+    async def _was_forwarded(self, order: JitOrder, payment: Payment) -> bool:
+        """Return whether the node has a payment that the order knows nothing of.
+
+        Then the database was restored, and is older than it. lnd forwards it once,
+        however often it is told to.
+        """
+        if order.status in {JitStatus.RESUMING, JitStatus.EARNED}:
+            return False
+        return any(
+            each.peer == order.peer and payment.payment_hash in each.pending
+            for each in await self._purse.forwarding.channels()
+        )
 
     async def _may_reconnect(self, order: JitOrder) -> bool:
         """Return whether the node may connect soon again, to an lnd that restarted.

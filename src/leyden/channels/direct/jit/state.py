@@ -10,7 +10,6 @@ from leyden.channels.direct.jit.offers import JitOffers
 from leyden.channels.direct.rules.jit import (
     FUNDED,
     HELD_STATES,
-    JitOrder,
     JitStatus,
     whole_sats,
 )
@@ -76,16 +75,6 @@ async def free(rows: Stores, wallet: SellerWallet) -> Sats:
     """Return the coins of the purse that no channel has."""
     reserved = await rows.jit_orders.reserved()
     return Sats(sum(c.sats for c in wallet.coins if c.outpoint not in reserved))
-
-
-async def unpaid(rows: Stores) -> list[JitOrder]:
-    """List the orders whose channel was opened for nothing, the oldest first."""
-    found: list[JitOrder] = []
-    last = ""
-    while page := await rows.jit_orders.in_states([JitStatus.UNPAID], after=last):
-        last = page[-1].id
-        found += page
-    return sorted(found, key=lambda each: each.held_at)
 
 
 async def read(channels: ChannelServices, purse: Purse, rules: JitSettings) -> JitState:

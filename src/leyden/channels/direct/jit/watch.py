@@ -7,6 +7,7 @@ a channel cost, and lets orders expire.
 import asyncio
 import contextlib
 import logging
+from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -154,10 +155,10 @@ class Watch:
         if not forwarded:
             return moved
         # In this order: what is claimed is in the history before it leaves the channel.
-        pending = {
-            each.order_id: each.pending
-            for each in await self._purse.forwarding.channels()
-        }
+        # lnd may forward over any of its channels with the node.
+        pending: defaultdict[str, set[str]] = defaultdict(set)
+        for each in await self._purse.forwarding.channels():
+            pending[each.peer] |= each.pending
         history = await self._purse.forwarding.forwards(
             min(each.resumed_at for each in forwarded)
         )
@@ -167,7 +168,7 @@ class Watch:
             event = jit.outcome(
                 parts,
                 fees,
-                pending.get(order.id, frozenset()),
+                pending[order.peer],
                 waited=self._since(order.resumed_at, now),
             )
             if event is JitEvent.REFUSED and self._interceptor.holds_part(order, parts):

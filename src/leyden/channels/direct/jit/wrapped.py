@@ -14,6 +14,7 @@ Whoever dies anywhere in between, the next one asks lnd and goes on.
 import asyncio
 import contextlib
 import logging
+from datetime import timedelta
 from typing import Final
 
 from leyden.channels.direct.base import Purse, Wrapping, WrapRefused
@@ -52,6 +53,7 @@ _FRESH_S: Final = 0.5
 # A node may keep its payment for a day: lnd tells when that is over. An lnd that is
 # gone without a packet tells nothing, and is asked again.
 _TOLD_WITHIN_S: Final = 60.0
+_SEARCHED_EVERY: Final = timedelta(minutes=1)
 # What a frozen lnd was told, it reads once it goes on: soon after it answers again.
 _READ_S: Final = 2.0
 
@@ -87,6 +89,7 @@ class Wrapped:
         self._wallet = purses.RecentWallet(channels, purse, needs_chain=False)
         self._busy: set[str] = set()
         self._unread: set[str] = set()  # orders whose payment lnd may not know of yet
+        self._searched_at = channels.clock() - _SEARCHED_EVERY
 
     async def run(self) -> None:
         """Look again and again until cancelled."""
@@ -108,6 +111,7 @@ class Wrapped:
     async def _look(self, group: asyncio.TaskGroup) -> float:
         """Begin to follow each order that has something to do; return the pause."""
         await self._book_costs()
+        await self._search()
         found = await self._reader.wrapped_invoices.open()
         found = [each for each in found if each.order_id not in self._busy]
         if not found:
@@ -123,6 +127,29 @@ class Wrapped:
             self._busy.add(order.id)
             group.create_task(self._serve(order.id, each.payment_hash))
         return _OPEN_S
+
+    async def _search(self) -> None:
+        """Settle what is held for nodes that were paid for an order that is lost.
+
+        A database that was restored may be older than the order. Its row was stored
+        before the invoice was created.
+        """
+        now = self._channels.clock()
+        if now - self._searched_at < _SEARCHED_EVERY:
+            return
+        for payment_hash, invoice in (await self._wrapping.pending()).items():
+            is_held = invoice.state is InvoiceState.ACCEPTED
+            rows = self._reader.wrapped_invoices
+            if not is_held or await rows.with_hash(payment_hash) is not None:
+                continue
+            payment = await self._wrapping.payment(payment_hash)
+            if payment.state is PaidState.SUCCEEDED:
+                log.error(
+                    "a payment is settled whose order the database does not know",
+                    extra={"payment_hash": payment_hash},
+                )
+                await self._wrapping.settle(payment.preimage)
+        self._searched_at = now
 
     def _is_waiting(self, order: JitOrder, invoice: HoldInvoice | None) -> bool:
         """Return whether nobody has paid the order, which still can be."""

@@ -87,14 +87,18 @@ class JitOrders:
         """Count a peer's orders of this purse that nobody has paid yet."""
         return int((await self._run(sql.sold_to, peer=peer, purse=purse))[0][0])
 
+    async def unpaid(self) -> list[JitOrder]:
+        """Return orders whose channel was not paid in full, the oldest first."""
+        return [_order(row) for row in await self._run(sql.unpaid)]
+
     async def unpaid_by(self, peer: str, *, since: datetime) -> int:
-        """Count the channels to a peer since then that nobody paid for."""
+        """Count the channels to a peer since then that were not paid in full."""
         return int(
             (await self._run(sql.unpaid_by, peer=peer, since=to_us(since)))[0][0]
         )
 
     async def earned_from(self, peer: str) -> int:
-        """Count the orders for which a peer paid."""
+        """Count the orders for which a peer paid the whole fee."""
         return int((await self._run(sql.earned_from, peer=peer))[0][0])
 
     async def under_way_to(self, peer: str, *, purse: str) -> int:
@@ -102,7 +106,7 @@ class JitOrders:
         return int((await self._run(sql.under_way_to, peer=peer, purse=purse))[0][0])
 
     async def nobody_took(self, *, since: datetime, before: datetime) -> Sats:
-        """Return the capacity of channels for payments that nobody took.
+        """Return the capacity of channels for payments that nobody took, or not all of.
 
         Those held `since` then, and those that a node has since `before`.
         """

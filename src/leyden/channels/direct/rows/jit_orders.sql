@@ -96,18 +96,27 @@ WHERE purse = :purse
     AND peer = :peer
     AND status IN ('sold', 'holding', 'opening', 'opened');
 
+-- name: unpaid
+-- Also those whose node claimed only some parts of its payment: the fee is in the others.
+SELECT *
+FROM jit_order
+WHERE status = 'unpaid'
+    OR (status = 'earned' AND earned_msat < fee_msat)
+ORDER BY held_at, id;
+
 -- name: unpaid_by
 SELECT count(*)
 FROM jit_order
 WHERE peer = :peer
-    AND status = 'unpaid'
+    AND (status = 'unpaid' OR (status = 'earned' AND earned_msat < fee_msat))
     AND held_at > :since;
 
 -- name: earned_from
 SELECT count(*)
 FROM jit_order
 WHERE peer = :peer
-    AND status = 'earned';
+    AND status = 'earned'
+    AND earned_msat >= fee_msat;
 
 -- name: under_way_to
 SELECT count(*)
@@ -120,7 +129,11 @@ WHERE purse = :purse
 SELECT coalesce(sum(capacity), 0)
 FROM jit_order
 WHERE held_at > :since
-    AND (status = 'unpaid' OR (status = 'resuming' AND resumed_at <= :before));
+    AND (
+        status = 'unpaid'
+        OR (status = 'resuming' AND resumed_at <= :before)
+        OR (status = 'earned' AND earned_msat < fee_msat)
+    );
 
 -- name: sums
 SELECT

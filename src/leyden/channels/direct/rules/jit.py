@@ -36,7 +36,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels.direct.rules.lsps1 import Fault, check_known, invalid
 from leyden.channels.direct.rules.openings import Coin, Opening, OpeningState
 from leyden.channels.direct.rules.transactions import txid_of
-from leyden.channels.rules.pricing import FUNDING_VBYTES
+from leyden.channels.rules.pricing import funding_vbytes
 from leyden.values import Struct
 
 TOKEN, PARAMS, SMALL, LARGE = 200, 201, 202, 203
@@ -348,9 +348,14 @@ def capacity_for(size_msat: int, spare: Sats) -> Sats:
     return Sats(sats + -(-sats // _RESERVE_PART) + spare)
 
 
-def funding_cost(sat_per_vb: int) -> Sats:
+def funding_cost(sat_per_vb: int, *, inputs: int = 1) -> Sats:
     """Return what a funding transaction costs."""
-    return Sats(sat_per_vb * FUNDING_VBYTES)
+    return Sats(sat_per_vb * funding_vbytes(inputs))
+
+
+def highest_sat_per_vb(order: JitOrder) -> int:
+    """Return the highest fee rate at which the order pays for its transaction."""
+    return order.fee_msat // (funding_vbytes(len(order.coins)) * MSAT)
 
 
 def promised(peer: str, offer: Mapping[str, Any]) -> bytes:

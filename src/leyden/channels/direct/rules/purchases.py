@@ -35,6 +35,9 @@ SHORTEST: Final = timedelta(minutes=2)
 # The blocks are about two days', for a clock that jumps.
 LOST_AFTER: Final = timedelta(days=3)
 LOST_AFTER_BLOCKS: Final = 288
+# An invoice may be valid for so long: until it has expired, it is not always known
+# whether it was refused, and the customer waits.
+LONGEST: Final = LOST_AFTER
 _WITHIN_BLOCKS: Final = 6
 _SATS: Final = re.compile(r"[0-9]{1,16}")
 _ID: Final = re.compile(r"[!-~]{1,64}")
@@ -335,6 +338,7 @@ def why_not(
             f"its price rose to {found.price:,} sat since the quote",
         ),
         (decoded.expires - now < SHORTEST, "its invoice expires too soon"),
+        (decoded.expires - now > LONGEST, "its invoice is valid for too long"),
         (
             decoded.delta > LONGEST_DELTA,
             f"its invoice has a time lock of {decoded.delta:,} blocks",
