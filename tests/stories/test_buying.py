@@ -1,7 +1,7 @@
 """A second installation buys from the first one, over LSPS1, and sells to its customer.
 
-The first one, its seller, the chain and the lnd that pays are real. Of the second one
-only its customers' payments are not: they pay with credit.
+The first one, its seller, the chain, the lnd that pays and the node that gets a channel
+are real. Of the second one only its customers' payments are not: they pay with credit.
 """
 
 import asyncio
@@ -33,6 +33,8 @@ from leyden_workshop.devnet import access, seller, wallet
 from tests.channels.contracts.treasuries import owners_access
 from tests.channels.orders_harness import HARBOUR, OrdersHarness
 from tests.stories.platform import RunningPlatform
+from tests.stories.test_direct_channel import stranger
+from tests.stories.test_receiving import receives_from_afar
 
 pytestmark = [
     pytest.mark.real,
@@ -75,10 +77,20 @@ async def reseller(
 
 
 async def test_a_channel_is_bought_and_resold(
-    trading_platform: RunningPlatform, reseller: OrdersHarness
+    trading_platform: RunningPlatform,
+    reseller: OrdersHarness,
+    real_lnd: Path,
+    memory_path: Path,
 ) -> None:
-    network = access.load(trading_platform.home)
-    async with wallet.opened(network.lnds["customer"]) as node:
+    async with (
+        stranger(trading_platform, real_lnd, memory_path / "buyer") as lnd,
+        wallet.opened(lnd) as node,
+    ):
+
+        async def is_synced() -> bool:
+            return (await node.height())[1]
+
+        await trading_platform.until("the node is synced", is_synced)
         wanted = Channel(capacity=_CAPACITY, node_key=await node.key())
         await reseller.give_credit(_CREDIT)
         order = await reseller.create(wanted)
@@ -104,6 +116,7 @@ async def test_a_channel_is_bought_and_resold(
             return order.channel_point in points
 
         await trading_platform.until("the node has the channel", is_open)
+        await receives_from_afar(trading_platform, node)
     # What was asked for a price is never paid, and stands in the way of others' tests.
     for each in (await trading_platform.api("GET", "/flow/orders"))["orders"]:
         if each["status"] == "waiting_payment":
