@@ -28,4 +28,21 @@ def baked(known: bytes, *caveats: str, key: bytes = b"root") -> bytes:
     return made + b"\0" + field(6, signature)
 
 
+# What lnd says of a macaroon that it checks, in its words of 0.20 and 0.21.
+REFUSED = {
+    "revoked": (
+        "cannot retrieve macaroon: cannot get macaroon: "
+        "root key with id 8 doesn't exist"
+    ),
+    "of another node": (
+        "verification failed: signature mismatch after caveat verification"
+    ),
+    "expired": (
+        'caveat "time-before 2026-01-01T00:00:00Z" not satisfied: macaroon has expired'
+    ),
+    "elsewhere": (
+        'caveat "ipaddr 192.0.2.7" not satisfied: '
+        "macaroon locked to different IP address"
+    ),
+}
 READER = identifier("7", ("info", "read"), ("offchain", "read"))

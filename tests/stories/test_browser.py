@@ -202,6 +202,8 @@ async def bake_and_revoke(
     await window.see("The new macaroon does not work from here, so it was revoked.")
     await window.see("not valid from the address that lnd sees")
 
+    await window.press("Test till")
+    await window.see("Works, ")
     await window.press("Revoke till")
     await window.page.click("#revoke")
     await window.see("Revoked")

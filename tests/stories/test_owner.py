@@ -262,6 +262,10 @@ async def revokes(owner: Owner, node_id: str, reader: str) -> None:
     with pytest.raises(NodeRefused):
         await asyncio.to_thread(owner.lnd, node_id, reader)
     listed = await owner.asks("wallet", "macaroons", "kept light", *OF_SECOND)
+    test = ("wallet", "test-macaroon", "kept light")
+    assert (await owner.asks(*test, "shop", *OF_SECOND))["works"]
+    for name in ("reader", "far"):
+        await owner.types(*test, name, *OF_SECOND, exits=5)
     good = {row["name"]: row["good"] for row in listed["macaroons"]}
     assert good == {"admin": True, "shop": True, "reader": False, "far": True}
 

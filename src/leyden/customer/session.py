@@ -27,6 +27,10 @@ _HOW = (
 )
 
 # What is asked for by an id or a name, by the ending of the command that asks.
+_NO_MACAROON = (
+    "no macaroon of this name is stored for this node; "
+    "see `leyden wallet macaroons NODE`"
+)
 _WHERE = {
     "channels show": "order not found; see `leyden channels list`",
     "channels cancel": "order not found; see `leyden channels list`",
@@ -37,8 +41,8 @@ _WHERE = {
     ),
     "wallet seed": "no seed is stored for this node; create its wallet with "
     "`leyden wallet init NODE`",
-    "wallet show-macaroon": "no macaroon of this name is stored for this node; "
-    "see `leyden wallet macaroons NODE`",
+    "wallet show-macaroon": _NO_MACAROON,
+    "wallet test-macaroon": _NO_MACAROON,
     "wallet backup": "this node has no channel backup yet",
 }
 

@@ -35,6 +35,7 @@ class PayingNode:
         self.transactions: list[dict[str, Any]] = []
         self.drops: set[str] = set()  # paths that are done, and not answered
         self.defers: set[str] = set()  # paths that are posted to, and done much later
+        self.refuses: dict[str, dict[str, Any]] = {}  # with this, by path
         self.answers: dict[str, Any] = {
             "/v1/balance/channels": {
                 "local_balance": {"sat": "100000", "msat": "100000000"}
@@ -127,6 +128,8 @@ class PayingNode:
             "/v1/macaroon": lambda: [200, {"macaroon": MACAROON}],
             "/v1/newaddress": lambda: [200, {"address": "sb1pharbour"}],
         }
+        if path in self.refuses:
+            return [400, self.refuses[path]]
         if path in specials:
             return specials[path]()
         if path.startswith("/v1/payreq/"):

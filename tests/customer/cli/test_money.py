@@ -557,23 +557,50 @@ def test_closing_a_channel_says_first_what_it_costs(
 
 
 def test_fees_are_listed_and_set(wallet: Wallet, lnd: PayingNode) -> None:
-    fee = {"channel_point": POINT, "base_fee_msat": "1000", "fee_per_mil": "1"}
-    lnd.answers["/v1/fees"] = {"channel_fees": [fee], "day_fee_sum": "7"}
+    other = f"{'cd' * 32}:0"
+    fee = {"base_fee_msat": "1000", "fee_per_mil": "1"}
+    lnd.answers["/v1/fees"] = {
+        "channel_fees": [
+            {"channel_point": POINT, "chan_id": "42", **fee},
+            {"channel_point": other, "chan_id": "43", **fee},
+        ],
+        "day_fee_sum": "7",
+    }
     listed = wallet.json("fees")
     assert listed["earned_day_sats"] == 7
     assert listed["channels"] == [
-        {"channel_point": POINT, "base_fee_msat": 1000, "fee_rate_ppm": 1}
+        {"channel_point": point, "base_fee_msat": 1000, "fee_rate_ppm": 1}
+        for point in (POINT, other)
     ]
+    lnd.answers["/v1/getinfo"] = {"identity_pubkey": "02aa"}
+    for id_, own, peers in (("42", 1, 2), ("43", 2, 1)):
+        lnd.answers[f"/v1/graph/edge/{id_}"] = {
+            f"node{own}_pub": "02aa",
+            f"node{own}_policy": {"time_lock_delta": int(id_)},
+            f"node{peers}_pub": "03bb",
+            f"node{peers}_policy": {"time_lock_delta": 144},
+        }
     both = ("--base-fee-msat", "0", "--fee-rate-ppm", "250")
     wallet.json("fees", POINT, *both)
     wallet.json("fees", "--all", *both)
-    one, all_ = lnd.done("/v1/chanpolicy")
-    assert one["chan_point"] == {"funding_txid_str": "ab" * 32, "output_index": 1}
-    assert (all_["global"], all_["fee_rate_ppm"]) == (True, 250)
+    wallet.json("fees", POINT, *both, "--time-lock-delta", "80")
+    fees = {"base_fee_msat": "0", "fee_rate_ppm": 250}
+    first = {"funding_txid_str": "ab" * 32, "output_index": 1}
+    second = {"funding_txid_str": "cd" * 32, "output_index": 0}
+    assert lnd.done("/v1/chanpolicy") == [
+        {"chan_point": first, **fees, "time_lock_delta": 42},
+        {"chan_point": first, **fees, "time_lock_delta": 42},
+        {"chan_point": second, **fees, "time_lock_delta": 43},
+        {"chan_point": first, **fees, "time_lock_delta": 80},
+    ]
     for words in (both, (POINT, "--fee-rate-ppm", "2"), (POINT, "--all", *both)):
         assert wallet("fees", *words).exit_code == 2
     lnd.answers["/v1/chanpolicy"] = {"failed_updates": [{"update_error": "no"}]}
     assert "has the new fees: no" in wallet("fees", "--all", *both).stderr
+    done = len(lnd.done("/v1/chanpolicy"))
+    unknown = wallet("fees", f"{'ef' * 32}:0", *both)
+    assert "is not an open channel" in unknown.stderr
+    assert len(lnd.done("/v1/chanpolicy")) == done
 
 
 def test_a_stuck_transaction_is_bumped_by_its_change(

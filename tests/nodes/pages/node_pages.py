@@ -28,6 +28,7 @@ class Refusal(str):
     """What lnd says instead of doing it."""
 
     __slots__ = ()
+    code = 2  # gRPC's
 
 
 def channel(local: int, remote: int, **more: object) -> dict[str, object]:
@@ -123,7 +124,8 @@ class LndRest:
             return
         lines, status = found if isinstance(found, list) else [found], 200
         if isinstance(found, Refusal):
-            lines, status = [{"message": str(found), "error": {"message": found}}], 400
+            said = {"code": found.code, "message": str(found)}
+            lines, status = [{**said, "error": said}], 400
         elif isinstance(found, list):
             lines = [{"result": each} for each in found]
         await route.fulfill(

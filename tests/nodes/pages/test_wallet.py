@@ -117,7 +117,12 @@ async def test_ciphertext_goes_there_and_back_and_under_another_password(
     assert await ask(alice, keep) == {
         "backups": [
             {"kind": "seed", "name": "", "value": seed},
-            {"kind": "macaroon", "name": "a b", "value": admin},
+            {
+                "kind": "macaroon",
+                "name": "a b",
+                "value": admin,
+                "created": "2026-03-01T12:00:00Z",
+            },
         ]
     }
     status, refused = await send(alice, keep, kind="seed", name="", value=ciphertext())

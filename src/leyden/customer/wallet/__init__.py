@@ -43,7 +43,8 @@ def wallet() -> None:
 
 for each in (
     *(passwords.init, restoring.restore, passwords.unlock, passwords.password),
-    *(bakery.bake, bakery.macaroons, bakery.macaroon, bakery.revoke),
+    *(bakery.bake, bakery.macaroons, bakery.macaroon, bakery.test_macaroon),
+    bakery.revoke,
     *(receive.receive, send.send, send.bump, payments.payments),
     *(channels.channels, channel_changes.open_, channel_changes.close),
     *(channel_changes.fees, rebalance.rebalance, coins.coins),

@@ -1,4 +1,4 @@
-"""Commands that bake, list and revoke macaroons."""
+"""Commands that bake, list, test and revoke macaroons."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,12 +17,13 @@ from leyden.customer.wallet.reaching import (
     ADMIN,
     admin_macaroon,
     macaroon_option,
+    meaning,
     open_node,
     password_option,
     wallet_password,
 )
 from leyden.customer.wallet.seed_output import kept_private
-from leyden.errors import CannotOpen, Conflict, Malformed
+from leyden.errors import CannotOpen, Conflict, Malformed, NodeRefused
 from leyden.schemas.nodes import NodeItem
 
 _out = click.option(
@@ -149,6 +150,7 @@ def macaroons(
         {
             "root_key": each,
             "name": "(commands)" if each == str(wallets.COMMANDS_ROOT_KEY) else "",
+            "created": None,
             "may": [],
             "only": [],
             "good": True,
@@ -160,7 +162,11 @@ def macaroons(
     if as_json:
         print_json({"node_id": found.node_id, "macaroons": rows})
     else:
-        print_rows(rows, empty="no stored macaroons; see: leyden wallet bake --help")
+        print_rows(
+            rows,
+            empty="no stored macaroons; see: leyden wallet bake --help",
+            spare=("created",),
+        )
 
 
 @click.command("show-macaroon")
@@ -194,6 +200,51 @@ def macaroon(
         print_json({"name": name, **_said(opened), "macaroon": shown})
     elif out is None:
         print(opened)
+
+
+@click.command("test-macaroon")
+@node_argument
+@click.argument("name")
+@password_option
+@macaroon_option
+@as_json
+@with_session
+def test_macaroon(
+    session: ApiSession,
+    node: str,
+    name: str,
+    *,
+    password_file: Path | None,
+    macaroon_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Have the node check the macaroon stored as NAME, for calls from this machine.
+
+    lnd says whether the macaroon has all its permissions, or was revoked, has expired,
+    or is not valid from this address. Nothing is changed or stored.
+
+    \b
+    leyden wallet test-macaroon pier shop
+    """
+    found = session.node(node)
+    password = wallet_password(password_file)
+    stored = vault.macaroon(session.client.backups, found.node_id, name)
+    opened = vault.open_(stored, password)
+    admin = admin_macaroon(session, found, macaroon_file, password)
+    why = ""
+    with open_node(session, found, macaroon=admin) as lnd:
+        try:
+            wallets.check(lnd, opened)
+        except NodeRefused as error:
+            if error.code != wallets.CHECKED_REFUSED:
+                raise
+            why = meaning(error.message, found)
+    if as_json:
+        print_json({"name": name, "works": not why, "why": why})
+    elif not why:
+        print(f"{name}: works")
+    if why:
+        raise Conflict(f"{name} does not work: {why}")
 
 
 @click.command()
@@ -254,7 +305,8 @@ def _stored(session: ApiSession, node: NodeItem, password: str) -> list[dict[str
             said = _said(vault.open_(stored, password))
         except CannotOpen as error:
             said = {"root_key": "?", "may": [error.message], "only": []}
-        rows.append({"root_key": said["root_key"], "name": each.name, **said})
+        row = {"root_key": said["root_key"], "name": each.name}
+        rows.append({**row, "created": each.created, **said})
     return rows
 
 

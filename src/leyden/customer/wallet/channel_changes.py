@@ -26,9 +26,10 @@ _OPEN: Final = (
 _CLOSE: Final = ("lnrpc.Lightning/ListChannels", "lnrpc.Lightning/CloseChannel")
 _FEES: Final = (
     "lnrpc.Lightning/FeeReport",
+    "lnrpc.Lightning/GetInfo",
+    "lnrpc.Lightning/GetChanInfo",
     "lnrpc.Lightning/UpdateChannelPolicy",
 )
-_LND_TIME_LOCK: Final = 80  # blocks, as lnd has it for new channels
 _BLOCKS_A_DAY: Final = 144
 _OPENS_S: Final = 90.0
 
@@ -231,9 +232,7 @@ def _closing(lnd: Lnd, path: str) -> str:
 @click.option(
     "--time-lock-delta",
     type=click.IntRange(18, 2_016),
-    default=_LND_TIME_LOCK,
-    show_default=True,
-    help="Blocks between incoming and outgoing payment.",
+    help="Blocks between incoming and outgoing payment. Default: as it is.",
 )
 @money_options
 def fees(
@@ -244,7 +243,7 @@ def fees(
     everywhere: bool,
     base_fee_msat: int | None,
     fee_rate_ppm: int | None,
-    time_lock_delta: int,
+    time_lock_delta: int | None,
     keys: OwnerKeys,
     as_json: bool,
 ) -> None:
@@ -264,32 +263,23 @@ def fees(
         )
     if not changes and everywhere:
         raise Malformed("--all: needs --base-fee-msat and --fee-rate-ppm")
-    at = outpoint(channel) if channel else None
+    if channel:
+        outpoint(channel)
     found = session.node(node)
     with open_for(session, found, keys, _FEES) as lnd:
+        report, priced = _priced(lnd, channel)
         if changes:
-            wish = {
-                **({"chan_point": _funding(at)} if at else {"global": True}),
-                "base_fee_msat": str(base_fee_msat),
-                "fee_rate_ppm": fee_rate_ppm,
-                "time_lock_delta": time_lock_delta,
-            }
-            failed = lnd.post("/v1/chanpolicy", wish).get("failed_updates", ())
-            if failed:
-                why = failed[0].get("update_error") or failed[0].get("reason")
-                raise Conflict(f"not every channel has the new fees: {why}")
-        report = lnd.get("/v1/fees")
+            wish = {"base_fee_msat": str(base_fee_msat), "fee_rate_ppm": fee_rate_ppm}
+            _set_fees(lnd, priced, wish, time_lock_delta)
+            report, priced = _priced(lnd, channel)
     rows = [
         {
             "channel_point": each["channel_point"],
             "base_fee_msat": int(each["base_fee_msat"]),
             "fee_rate_ppm": int(each["fee_per_mil"]),
         }
-        for each in report.get("channel_fees", ())
-        if channel in {None, each["channel_point"]}
+        for each in priced
     ]
-    if channel and not rows:
-        raise Conflict(f"{plain(channel)} is not an open channel of this node")
     sums = {
         f"earned_{span}_sats": int(report.get(f"{span}_fee_sum", 0))
         for span in ("day", "week", "month")
@@ -300,6 +290,47 @@ def fees(
         print_fields(sums)
         print()
         print_rows(rows, empty="no channels yet")
+
+
+def _priced(lnd: Lnd, channel: str | None) -> tuple[dict[str, Any], list[Any]]:
+    """Return lnd's report of fees, and what it says of this channel, or of each."""
+    report = lnd.get("/v1/fees")
+    priced = [
+        each
+        for each in report.get("channel_fees", ())
+        if channel in {None, each["channel_point"]}
+    ]
+    if channel and not priced:
+        raise Conflict(f"{plain(channel)} is not an open channel of this node")
+    return report, priced
+
+
+def _set_fees(
+    lnd: Lnd, priced: list[Any], wish: dict[str, Any], time_lock_delta: int | None
+) -> None:
+    """Set the fees of these channels; a time lock that is not given stays."""
+    key = "" if time_lock_delta else str(lnd.get("/v1/getinfo")["identity_pubkey"])
+    policies = [
+        {
+            **wish,
+            "chan_point": _funding(outpoint(each["channel_point"])),
+            # lnd has no update of fees alone.
+            "time_lock_delta": time_lock_delta or _time_lock(lnd, each["chan_id"], key),
+        }
+        for each in priced
+    ]
+    answers = [lnd.post("/v1/chanpolicy", each) for each in policies]
+    failed = [why for each in answers for why in each.get("failed_updates", ())]
+    if failed:
+        why = failed[0].get("update_error") or failed[0].get("reason")
+        raise Conflict(f"not every channel has the new fees: {why}")
+
+
+def _time_lock(lnd: Lnd, channel_id: str, key: str) -> int:
+    """Return the time lock delta that this node has in a channel."""
+    edge = lnd.get(f"/v1/graph/edge/{channel_id}")
+    own = "node1_policy" if edge["node1_pub"] == key else "node2_policy"
+    return int(edge[own]["time_lock_delta"])
 
 
 def _funding(point: dict[str, object]) -> dict[str, object]:

@@ -33,10 +33,16 @@ class VaultBackup(msgspec.Struct):
     value: str
 
 
+class DatedVaultBackup(VaultBackup, omit_defaults=True):
+    """A backup with the time at which it was stored first, if it is a macaroon."""
+
+    created: datetime | None = None
+
+
 class VaultBackups(msgspec.Struct):
     """All backups of a node."""
 
-    backups: list[VaultBackup]
+    backups: list[DatedVaultBackup]
 
 
 class VaultReplacedBackup(msgspec.Struct):
@@ -110,12 +116,16 @@ async def stored_backups(visit: Visit) -> VaultBackups:
     found = []
     try:
         _, seed = await backups.seed(*of_node)
-        found.append(VaultBackup(kind="seed", name="", value=seed))
+        found.append(DatedVaultBackup(kind="seed", name="", value=seed))
     except NotFound:
         await views.get(*of_node)  # there is no seed, or no node
     for each in await backups.macaroons(*of_node):
         _, value = await backups.macaroon(*of_node, each.name)
-        found.append(VaultBackup(kind="macaroon", name=each.name, value=value))
+        found.append(
+            DatedVaultBackup(
+                kind="macaroon", name=each.name, value=value, created=each.created
+            )
+        )
     return VaultBackups(found)
 
 

@@ -37,6 +37,8 @@ const PENDING = {
   pending_force_closing_channels: "closing",
   waiting_close_channels: "closing",
 };
+// gRPC's code (INVALID_ARGUMENT) with which lnd refuses a macaroon that it checks.
+export const CHECKED_REFUSED = 3;
 const PEERS_NAMED = "/v1/channels?peer_alias_lookup=true";
 
 export class Lnd {
@@ -111,7 +113,7 @@ export class Lnd {
     await this.call("DELETE", `/v1/macaroon/${BigInt(rootKeyId)}`, undefined, admin);
   }
 
-  /** Have lnd say whether a macaroon allows this, for whoever calls from here. */
+  /** Have lnd say whether a macaroon allows this from here; if not, with CHECKED_REFUSED. */
   async check(admin, macaroon, permissions) {
     const body = {
       macaroon: toBase64(fromHex(macaroon)),
@@ -220,11 +222,11 @@ function broken(error) {
   return new Trouble("unreachable", "Your browser could not reach the node.");
 }
 
-/** Put lnd's refusal in words; `said` are its own, for pages that know better. */
+/** Put lnd's refusal in words; `said` and gRPC's `code` are its own, for pages that know better. */
 function refusal(content) {
   const said = content?.error?.message ?? content?.message ?? "";
   const [, kind, meaning] = MEANINGS.find(([words]) => words.test(said)) ?? [];
   // lnd's other words are about the request, never a copy of it.
   const trouble = new Trouble(kind ?? "refused", meaning ?? `The node rejected this: ${said}`);
-  return Object.assign(trouble, { said });
+  return Object.assign(trouble, { said, code: content?.error?.code ?? content?.code });
 }

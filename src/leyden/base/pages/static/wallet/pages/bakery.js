@@ -4,10 +4,12 @@ import { caveats, CHOICES, nextRootKey, permissions, presetOf } from "../grants.
 import { describe, narrowed, parse } from "../macaroon.js";
 import { toHex } from "../bytes.js";
 import { hand, hide } from "../handing.js";
+import { CHECKED_REFUSED } from "../lnd.js";
 import { keep } from "../making.js";
 import {
   $,
   attempt,
+  fill,
   lnd,
   newPassword,
   node,
@@ -23,6 +25,7 @@ import { Trouble } from "../trouble.js";
 import * as vault from "../vault.js";
 
 const looked = new Map();
+const tested = new Map(); // what the last test of a macaroon said, in this visit
 const tiles = [...document.querySelectorAll("[data-app]")];
 const APPS = tiles.map(({ dataset }) => dataset.app).filter(Boolean);
 let admin, password, kept;
@@ -69,8 +72,11 @@ async function list() {
   progress("Asking the node for its macaroons…");
   const ids = await lnd.rootKeyIds(admin);
   const known = await byRootKey();
-  $("macaroons").replaceChildren(...ids.map((id) => row(id, known.get(id))));
-  return ids;
+  const gone = [...known.keys()].filter((id) => !ids.includes(id));
+  $("macaroons").replaceChildren(
+    ...ids.map((id) => row(id, known.get(id))),
+    ...gone.map((id) => row(id, known.get(id), { isRevoked: true })),
+  );
 }
 
 async function byRootKey() {
@@ -97,19 +103,26 @@ async function described(backup) {
   return looked.get(backup.value);
 }
 
-function row(id, known = []) {
+function row(id, known = [], { isRevoked = false } = {}) {
   const each = (read) => [...new Set(known.map(read))].join("; ");
   const names = each(({ backup }) => backup.name) || "Not in the vault";
   const made = fillIn($("root-key").content.cloneNode(true), {
-    id,
+    id: isRevoked ? `${id} (revoked)` : id,
     names,
     may: each(({ permissions: granted }) => nameOf(granted)) || "Unknown",
+    created: each(({ backup }) => when(Date.parse(backup.created) / 1000)) || "Unknown",
     expires: each(({ caveats: bounds }) => expiryOf(bounds)) || "Unknown",
   });
   const button = made.querySelector("button");
-  for (const { backup } of known) button.before(handing(backup));
-  if (id === "0") {
-    button.remove(); // the admin macaroon's own, which lnd does not give up
+  const cell = made.querySelector("[data-tested]");
+  const fillTests = () => fill(cell, testsOf(known), "div");
+  fillTests();
+  for (const macaroon of known) {
+    if (!isRevoked) button.before(handing(macaroon.backup));
+    button.before(testing(macaroon, fillTests));
+  }
+  if (id === "0" || isRevoked) {
+    button.remove(); // lnd does not give up the admin macaroon's own
     return made;
   }
   button.setAttribute("aria-label", `Revoke ${known.length ? names : `root key ${id}`}`);
@@ -135,20 +148,51 @@ function expiryOf(bounds) {
   return [until, ...others].join(", ");
 }
 
+/** Say what the last tests said; of several under one root key, with their names. */
+function testsOf(known) {
+  if (!known.length) return ["Unknown"];
+  return known.map(({ backup: { name, value } }) => {
+    const said = tested.get(value) ?? "Not tested";
+    return known.length > 1 ? `${name}: ${said}` : said;
+  });
+}
+
+/** Make a button that has lnd check a macaroon of the vault, as if it were used from here. */
+function testing({ backup, permissions: granted }, done) {
+  return buttonOf("Test", backup, async () => {
+    progress("Testing the macaroon…");
+    const macaroon = await vault.open(node, backup, password);
+    let why;
+    try {
+      await lnd.check(admin, macaroon, granted);
+    } catch (error) {
+      if (error.code !== CHECKED_REFUSED) throw error; // it says nothing of the macaroon
+      why = error.message;
+    }
+    const at = when(platform.now() / 1000);
+    tested.set(backup.value, why ? `Fails, ${at}. ${why}` : `Works, ${at}`);
+    done();
+  });
+}
+
 /** Make a button that hands over what is in the vault already, to another phone say. */
 function handing(backup) {
-  const button = document.createElement("button");
-  button.className = "plain";
-  button.textContent = "Show";
-  button.setAttribute("aria-label", `Show ${backup.name}`);
-  button.addEventListener("click", () => attempt(async () => {
+  return buttonOf("Show", backup, async () => {
     progress("Opening the vault…");
     const { name } = backup;
     const [first] = name.split(" ");
     const title = `Macaroon “${name}”`;
     const of = APPS.includes(first) ? first : "";
     hand(await vault.open(node, backup, password), { app: of, name, title });
-  }));
+  });
+}
+
+function buttonOf(verb, { name }, work) {
+  const button = document.createElement("button");
+  button.className = "plain";
+  button.textContent = verb;
+  button.setAttribute("aria-label", `${verb} ${name}`);
+  button.addEventListener("click", () => attempt(work));
   return button;
 }
 
@@ -156,6 +200,7 @@ onClick("revoke", async () => {
   $("sure").close();
   const { id, names } = $("revoke").dataset;
   await lnd.revoke(admin, id);
+  for (const [value, found] of looked) if (found?.rootKeyId === id) tested.delete(value);
   await list();
   say(`Revoked: ${names} (root key ${id}) no longer works.`);
 });
