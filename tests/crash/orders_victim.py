@@ -1,9 +1,10 @@
 """A shop to be killed: its worker, its ear, and a customer who does as the story says.
 
-    python -m tests.crash.orders_victim STORY DATABASE_URL FOLDER
+    python -m tests.crash.orders_victim STORY DATABASE_URL FOLDER [MINUTES]
 
 The treasury and the market live in the folder, and outlive us. Whatever was said must
-still be true after a kill at any instant; told again, the story goes on where it was.
+still be true after a kill at any instant; told again, the story goes on where it was,
+or where it is so many minutes later, on a clock that runs ten times as fast.
 """
 
 import asyncio
@@ -56,6 +57,7 @@ from tests.crash.shared import (
     SharedUnpublished,
 )
 from tests.crash.victim import KEYRING, say
+from tests.fakes.forwarding import Fate
 from tests.fakes.messages import FakeMessages
 from tests.fakes.payments import PaymentFailed
 from tests.people.plenty import PLENTY
@@ -317,15 +319,20 @@ async def wallet_paid(channels: ChannelServices) -> None:
     await stubbornly(lambda: begin_to_sell(channels))
     order = await bought(channels)
     say("sold", order.id)
-    with purse.forwarding.held():
-        is_paid = bool(purse.forwarding.paid)
-    if not is_paid:
-        purse.forwarding.pay(order.scid, HASH, 60_000_000, 40_000_000)
     async with asyncio.timeout(_WITHIN_S):
         while order.status is not JitStatus.EARNED or order.is_unpublished:
+            if order.status is JitStatus.SOLD and not is_paid(purse.forwarding):
+                purse.forwarding.pay(order.scid, HASH, 60_000_000, 40_000_000)
             await asyncio.sleep(0.01)
             (order,) = await wallet_orders(channels)
     say("earned", str(order.earned_msat))
+
+
+def is_paid(forwarding: SharedForwarding) -> bool:
+    """Return whether a payment is on its way, or arrived; a payer tries again."""
+    with forwarding.held():
+        gone = {Fate.FAILED, Fate.UNKNOWN}
+        return any(each.fate not in gone for each in forwarding.paid.values())
 
 
 async def begin_to_sell(channels: ChannelServices) -> None:
@@ -387,8 +394,13 @@ STORIES = {
 }
 
 
-async def tell(story: str, url: str, folder: Path) -> None:
+async def tell(story: str, url: str, folder: Path, *minutes: str) -> None:
     channels = await shop_of(url, folder)
+    if minutes:
+        begun, later = utc_now(), timedelta(minutes=int(minutes[0]))
+        channels = replace(
+            channels, clock=lambda: begun + later + 10 * (utc_now() - begun)
+        )
     if story in _TRUSTING:
         rules = replace(_RULES, jit=JitSettings(client_trusts_lsp=True))
         channels = replace(channels, rules=rules)
@@ -404,5 +416,5 @@ async def tell(story: str, url: str, folder: Path) -> None:
 
 if __name__ == "__main__":
     assert PRICE, "the price is worked out by hand"
-    asyncio.run(tell(sys.argv[1], sys.argv[2], Path(sys.argv[3])))
+    asyncio.run(tell(sys.argv[1], sys.argv[2], Path(sys.argv[3]), *sys.argv[4:]))
     say("the end")

@@ -43,7 +43,7 @@ def paid_update(
     story: str,
     url: str,
     folder: Path,
-    *,
+    *minutes: int,
     kill_at_fsync: int | None = None,
     kill_at: tuple[str, int] | None = None,
 ) -> Said:
@@ -51,6 +51,7 @@ def paid_update(
         story,
         url,
         str(folder),
+        *map(str, minutes),
         module="tests.crash.orders_victim",
         kill_at_fsync=kill_at_fsync,
         kill_at=kill_at,
