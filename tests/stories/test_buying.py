@@ -30,11 +30,12 @@ from leyden.channels.rules.sources import Source
 from leyden.channels.services import BuyingSettings
 from leyden.values import replace
 from leyden_workshop.devnet import access, seller, wallet
+from leyden_workshop.devnet.direct_purchase import PurchasingNode
 from tests.channels.contracts.treasuries import owners_access
 from tests.channels.orders_harness import HARBOUR, OrdersHarness
 from tests.stories.platform import RunningPlatform
 from tests.stories.test_direct_channel import stranger
-from tests.stories.test_receiving import receives_from_afar
+from tests.stories.test_receiving import receives, receives_from_afar
 
 pytestmark = [
     pytest.mark.real,
@@ -116,6 +117,9 @@ async def test_a_channel_is_bought_and_resold(
             return order.channel_point in points
 
         await trading_platform.until("the node has the channel", is_open)
+        (channel,) = await node.channels()
+        buyer = PurchasingNode(await node.key(), {}, node)
+        await receives(trading_platform, buyer, channel)
         await receives_from_afar(trading_platform, node)
     # What was asked for a price is never paid, and stands in the way of others' tests.
     for each in (await trading_platform.api("GET", "/flow/orders"))["orders"]:
