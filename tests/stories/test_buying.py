@@ -29,13 +29,12 @@ from leyden.channels.rules.pricing import Channel
 from leyden.channels.rules.sources import Source
 from leyden.channels.services import BuyingSettings
 from leyden.values import replace
-from leyden_workshop.devnet import access, seller, wallet
-from leyden_workshop.devnet.direct_purchase import PurchasingNode
+from leyden_workshop.devnet import access, seller
+from leyden_workshop.devnet.wallet import Wallet
 from tests.channels.contracts.treasuries import owners_access
 from tests.channels.orders_harness import HARBOUR, OrdersHarness
 from tests.stories.platform import RunningPlatform
-from tests.stories.test_direct_channel import stranger
-from tests.stories.test_receiving import receives, receives_from_afar
+from tests.stories.test_receiving import new_buyer, receives, receives_from_afar
 
 pytestmark = [
     pytest.mark.real,
@@ -83,16 +82,10 @@ async def test_a_channel_is_bought_and_resold(
     real_lnd: Path,
     memory_path: Path,
 ) -> None:
-    async with (
-        stranger(trading_platform, real_lnd, memory_path / "buyer") as lnd,
-        wallet.opened(lnd) as node,
-    ):
-
-        async def is_synced() -> bool:
-            return (await node.height())[1]
-
-        await trading_platform.until("the node is synced", is_synced)
-        wanted = Channel(capacity=_CAPACITY, node_key=await node.key())
+    async with new_buyer(trading_platform, real_lnd, memory_path / "buyer") as buyer:
+        node = buyer.node
+        assert isinstance(node, Wallet)
+        wanted = Channel(capacity=_CAPACITY, node_key=buyer.key)
         await reseller.give_credit(_CREDIT)
         order = await reseller.create(wanted)
         purchase = await reseller.database.reader.purchases.find(order.id)
@@ -118,7 +111,6 @@ async def test_a_channel_is_bought_and_resold(
 
         await trading_platform.until("the node has the channel", is_open)
         (channel,) = await node.channels()
-        buyer = PurchasingNode(await node.key(), {}, node)
         await receives(trading_platform, buyer, channel)
         await receives_from_afar(trading_platform, node)
     # What was asked for a price is never paid, and stands in the way of others' tests.

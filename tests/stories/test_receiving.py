@@ -5,6 +5,7 @@ test_buy_inbound.py has the same for a ticket.
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,24 +33,29 @@ pytestmark = [
 CAPACITY = 300_000
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def buyer(
-    trading_platform: RunningPlatform, real_lnd: Path, memory_path: Path
+@asynccontextmanager
+async def new_buyer(
+    platform: RunningPlatform, program: Path, folder: Path
 ) -> AsyncIterator[PurchasingNode]:
-    """A new node without any channel, whose peers are only those it buys from."""
-    await trading_platform.spend_credit()
-    folder = memory_path / "stranger"
-    async with (
-        stranger(trading_platform, real_lnd, folder) as lnd,
-        wallet.opened(lnd) as node,
-    ):
+    """Run a new node without any channel, whose peers are only those it buys from."""
+    async with stranger(platform, program, folder) as lnd, wallet.opened(lnd) as node:
 
         async def is_synced() -> bool:
             return (await node.height())[1]
 
-        await trading_platform.until("the node is synced", is_synced)
+        await platform.until("the node is synced", is_synced)
         key = await node.key()
         yield PurchasingNode(key, {"node": f"{key}@{lnd.peer}"}, node)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def buyer(
+    trading_platform: RunningPlatform, real_lnd: Path, memory_path: Path
+) -> AsyncIterator[PurchasingNode]:
+    """A new node, whose organization has no credit."""
+    await trading_platform.spend_credit()
+    async with new_buyer(trading_platform, real_lnd, memory_path / "stranger") as made:
+        yield made
 
 
 async def receives(

@@ -26,11 +26,11 @@ _HOW = (
     "own: leyden up"
 )
 
-# What is asked for by an id or a name, by the ending of the command that asks.
 _NO_MACAROON = (
     "no macaroon of this name is stored for this node; "
     "see `leyden wallet macaroons NODE`"
 )
+# What is asked for by an id or a name, by the ending of the command that asks.
 _WHERE = {
     "channels show": "order not found; see `leyden channels list`",
     "channels cancel": "order not found; see `leyden channels list`",

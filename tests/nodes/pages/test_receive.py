@@ -11,7 +11,7 @@ from leyden.base.price_source import ask
 from tests.base.pages.visitor import Visitor
 from tests.base.test_prices import serving
 from tests.nodes.fleet_harness import FleetHarness
-from tests.nodes.pages.node_pages import NodePages, Refusal, node_pages
+from tests.nodes.pages.node_pages import LndRest, NodePages, Refusal, node_pages
 from tests.programs import needs
 
 pytestmark = needs("chromium")
@@ -23,6 +23,15 @@ ADDRESS = "sb1ptaproot"
 
 def invoice(state: str = "OPEN", **more: object) -> dict[str, object]:
     return {"state": state, "amt_paid_msat": "0", "settle_date": "0", **more}
+
+
+def takes_invoices(lnd: LndRest) -> None:
+    """Have lnd create the invoice, which nobody has paid yet."""
+    lnd.answers["POST /v1/invoices"] = {
+        "r_hash": base64.b64encode(HASH).decode(),
+        "payment_request": INVOICE,
+    }
+    lnd.answers[f"GET /v1/invoice/{HASH.hex()}"] = invoice()
 
 
 async def wish(pages: NodePages, **fields: str) -> None:
@@ -60,11 +69,7 @@ async def test_an_invoice_is_made_and_seen_paid(
 ) -> None:
     async with node_pages(site, alice, fleet_harness) as pages:
         page, lnd = pages.page, pages.lnd
-        lnd.answers["POST /v1/invoices"] = {
-            "r_hash": base64.b64encode(HASH).decode(),
-            "payment_request": INVOICE,
-        }
-        lnd.answers[f"GET /v1/invoice/{HASH.hex()}"] = invoice()
+        takes_invoices(lnd)
         await pages.open("/wallet/receive")
         (looks,) = lnd.granted
         assert {each for each in looks if not each.endswith(":read")} == {
@@ -97,12 +102,8 @@ async def test_one_code_has_the_address_and_the_invoice(
 ) -> None:
     async with node_pages(site, alice, fleet_harness) as pages:
         page, lnd = pages.page, pages.lnd
-        lnd.answers["POST /v1/invoices"] = {
-            "r_hash": base64.b64encode(HASH).decode(),
-            "payment_request": INVOICE,
-        }
+        takes_invoices(lnd)
         lnd.answers["GET /v1/newaddress?type=TAPROOT_PUBKEY"] = {"address": ADDRESS}
-        lnd.answers[f"GET /v1/invoice/{HASH.hex()}"] = invoice()
         await pages.open("/wallet/receive")
         await wish(pages, way="either", amount="150000000", memo="a & b")
         await pages.see("Waiting for the payment.")
@@ -139,11 +140,7 @@ async def test_nothing_is_asked_while_nobody_can_see_the_tab(
 ) -> None:
     async with node_pages(site, alice, fleet_harness) as pages:
         page, lnd = pages.page, pages.lnd
-        lnd.answers["POST /v1/invoices"] = {
-            "r_hash": base64.b64encode(HASH).decode(),
-            "payment_request": INVOICE,
-        }
-        lnd.answers[f"GET /v1/invoice/{HASH.hex()}"] = invoice()
+        takes_invoices(lnd)
         await page.clock.install()
         await pages.open("/wallet/receive")
         await wish(pages, amount="21000")

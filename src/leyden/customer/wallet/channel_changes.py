@@ -264,7 +264,7 @@ def fees(
     if not changes and everywhere:
         raise Malformed("--all: needs --base-fee-msat and --fee-rate-ppm")
     if channel:
-        outpoint(channel)
+        outpoint(channel)  # a bad one is refused before the node is asked
     found = session.node(node)
     with open_for(session, found, keys, _FEES) as lnd:
         report, priced = _priced(lnd, channel)

@@ -19,6 +19,7 @@ import click
 from leyden.base.cli.exit_codes import TookTooLong
 from leyden.base.cli.output import local_time, plain, print_fields, print_json
 from leyden.base.rules.times import utc_now
+from leyden.channels.direct.rules.fundings import CHILD_VBYTES
 from leyden.client import Lnd, lnurl, payments
 from leyden.client.payments import MSAT, DecodedInvoice, Payment, PaymentState
 from leyden.customer.completion import node_argument
@@ -48,7 +49,6 @@ _FEE_DIVISOR: Final = 20  # above it, 5% of the payment
 _TARGET_BLOCKS: Final = 6
 _KEY: Final = 66  # hexadecimal digits, as below
 _TXID: Final = 64
-_CHILD_VBYTES: Final = 111  # a transaction with one input and one output, both taproot
 
 
 class _Lightning(Struct, frozen=True, kw_only=True):
@@ -499,7 +499,7 @@ def bump(
     leyden wallet bump pier TXID --sat-per-vbyte 20
     """
     found = session.node(node)
-    fee = sat_per_vbyte * _CHILD_VBYTES
+    fee = sat_per_vbyte * CHILD_VBYTES
     with open_for(session, found, keys, _BUMP_METHODS) as lnd:
         ours = _own_output(lnd, txid)
         if not yes:

@@ -22,7 +22,7 @@ export class Platform {
     return this.call("GET", "facts");
   }
 
-  /** All backups that are kept, as [{kind, name, value}]. */
+  /** All backups that are kept, as [{kind, name, value, created}]. */
   async backups() {
     return (await this.call("GET", "backups")).backups;
   }
