@@ -62,12 +62,18 @@ async def receives(
     platform: RunningPlatform, to: PurchasingNode, bought: dict[str, Any]
 ) -> None:
     """Hold that the customer's payments arrive through this channel, the only one."""
-    assert isinstance(to.node, Wallet)
-    sats = await receiving.receive(platform.home, to.node, bought)
-    await platform.run("dev", "pay", await to.node.invoice(5_000))
-    (channel,) = await to.node.channels()
-    assert channel["channel_point"] == bought["channel_point"]
-    assert int(channel["local_balance"]) == sats + 5_000
+    node = to.node
+    assert isinstance(node, Wallet)
+    sats = await receiving.receive(platform.home, node, bought)
+    await platform.run("dev", "pay", await node.invoice(5_000))
+
+    async def is_in_it() -> bool:
+        (channel,) = await node.channels()
+        assert channel["channel_point"] == bought["channel_point"]
+        return int(channel["local_balance"]) == sats + 5_000
+
+    # The payer knows that it paid before both ends have signed the balance.
+    await platform.until("the payment is in the channel", is_in_it)
 
 
 async def receives_from_afar(
@@ -81,6 +87,16 @@ async def receives_from_afar(
     ):
         # What it has in its channel with the customer is more than the reserve then.
         await customer.pay(await stranger_.invoice(250_000))
+        funder = await customer.key()
+
+        async def can_spend() -> bool:
+            return any(
+                each["remote_pubkey"] == funder
+                and int(each["local_balance"]) >= 200_000
+                for each in await stranger_.channels()
+            )
+
+        await platform.until("the stranger can spend it", can_spend)
         invoice, key = await payee.invoice(3_000), await payee.key()
 
         async def is_found() -> bool:
