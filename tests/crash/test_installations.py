@@ -235,7 +235,7 @@ async def test_a_worker_that_stops_hands_all_nodes_over_at_once(
     before = customer.processes()
     assert not watches(second)
     assert first.stop() == 0
-    await until(lambda: watches(second), within_s=8, why=lambda: second.said)
+    await until(lambda: watches(second), within_s=20, why=lambda: second.said)
     assert customer.processes() == before
 
 

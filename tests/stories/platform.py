@@ -37,7 +37,7 @@ from tests.ports import free_network, free_port, free_ports
 LEYDEN = Path(sys.executable).parent / "leyden"
 UP_S = 240
 _PEER_PORTS = 100  # more than all stories together have nodes
-SAYS_S = 60
+SAYS_S = 120  # a machine that builds beside the tests is slow
 PASSWORD = base64.b64encode(b"harbour light").decode()
 SETTINGS: dict[str, Any] = {
     "autopilot": False,

@@ -31,6 +31,12 @@ async def is_paid_into(platform: RunningPlatform, node: Owned) -> None:
     address = {"pubkey": treasury["identity_pubkey"], "host": f"127.0.0.1:{port}"}
     await node.call("POST", "/v1/peers", {"addr": address, "timeout": "10"})
     key = (await node.call("GET", "/v1/getinfo"))["identity_pubkey"]
+
+    async def is_peer() -> bool:
+        peers = (await platform.treasury("GET", "/v1/peers"))["peers"]
+        return any(each["pub_key"] == key for each in peers)
+
+    await platform.until("the treasury has its peer", is_peer)
     await platform.treasury(
         "POST",
         "/v1/channels",

@@ -20,7 +20,7 @@ pytestmark = [
 ]
 PASSWORD = "a lamp in the harbour"
 MAX_CLICKS = 25
-KEPT_MS = 5_000  # in which a page finds that the vault is open
+KEPT_MS = 15_000  # in which a page finds that the vault is open
 BLOCKS = 3  # until a channel of this size can be used
 
 

@@ -125,12 +125,16 @@ async def test_a_channel_is_published_once_its_payment_is_claimed(
             (paid,) = await paying
             assert paid["status"] == "SUCCEEDED", paid
             await until(
-                lambda: is_published(harbor, sqlite_db), within_s=20, every_s=0.1
+                lambda: is_published(harbor, sqlite_db), within_s=60, every_s=0.1
             )
             assert await locked(coast) == 0
             await coast.mine(6)
-            (channel,) = await channels_of(coast)
-            assert channel["zero_conf_confirmed_scid"] != "0"
+
+            async def is_confirmed() -> bool:
+                (channel,) = await channels_of(coast)
+                return bool(channel["zero_conf_confirmed_scid"] != "0")
+
+            await until(is_confirmed, within_s=60, every_s=0.1)
             order = await newest_becomes(sqlite_db, JitStatus.EARNED)
             again = await harbor.owner.call("POST", "/v1/invoices", {"value": "2000"})
             record = {
@@ -208,7 +212,7 @@ async def test_a_channel_whose_payment_is_refused_costs_nothing(
             (paid,) = await harbor.pay(order, await harbor.invoice(order))
             assert paid["status"] == "SUCCEEDED", paid
             await until(
-                lambda: is_published(harbor, sqlite_db), within_s=20, every_s=0.1
+                lambda: is_published(harbor, sqlite_db), within_s=60, every_s=0.1
             )
             await prove(channels)
 
@@ -243,7 +247,7 @@ async def test_ldk_node_trusts_us_and_is_published(
                 found = await newest_becomes(sqlite_db, JitStatus.EARNED)
                 return found.funding_fee is not None
 
-            await until(is_booked, within_s=20, every_s=0.1)
+            await until(is_booked, within_s=60, every_s=0.1)
             assert await is_known(coast, order)
             await coast.mine(6)
             await ldk.do("sync")

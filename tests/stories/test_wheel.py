@@ -272,7 +272,7 @@ def test_wheels_need_neither_go_nor_minutes(
     into = ("--python", with_workshop / "venv/bin/python")
     uv("pip", "install", "--quiet", "--no-index", *into, made[0])
     try:
-        stranger.types("up", "--detach", within_s=120)
+        stranger.types("up", "--detach", within_s=240)
         shown = stranger.types("nodes", "create", "first light", "--wait")
         assert "waiting_init" in shown
         stranger.types("dev", "scenario", "first-channel", within_s=180)

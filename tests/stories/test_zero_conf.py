@@ -14,7 +14,7 @@ from leyden.customer.channel_acceptor import accept_from
 from leyden.lnd.trust import trusting
 from leyden.nodes.lnd.client import connect
 from leyden.nodes.lnd.states import TlsAddress
-from leyden_workshop.devnet import access, wallet
+from leyden_workshop.devnet import access, overview, wallet
 from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.hosted import owned
 from tests.stories.platform import Refused, RunningPlatform
@@ -76,6 +76,16 @@ async def height(platform: RunningPlatform) -> int:
         return (await seller.height())[0]
 
 
+async def no_batch_waits(platform: RunningPlatform) -> None:
+    """Wait until the market wants no block for channels that were sold before."""
+
+    async def is_so() -> bool:
+        found = await overview.status(platform.home)
+        return all(each["confirmed"] for each in found["batches"])
+
+    await platform.until("no batch waits for blocks", is_so)
+
+
 async def is_unconfirmed(platform: RunningPlatform, point: str) -> bool:
     async with wallet.opened(access.load(platform.home).lnds["seller"]) as seller:
         answer = await seller.call("GET", "/v1/transactions?start_height=-1")
@@ -92,6 +102,7 @@ async def test_a_strangers_node_is_paid_before_a_block(
 ) -> None:
     platform = trading_platform
     seller, _ = await keys(platform)
+    await no_batch_waits(platform)
     before = await height(platform)
     async with accepting(platform, seller):
         order = await order_of(platform)
@@ -172,6 +183,7 @@ async def test_a_hosted_node_gets_it_by_one_command(
             {"optionscidalias": True, "zeroconf": True},
         )
     async with calling(platform.home) as call, owned(platform.home, call) as node:
+        await no_batch_waits(platform)
         before = await height(platform)
         ordering = asyncio.create_task(
             platform.run(

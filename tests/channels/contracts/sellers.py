@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -21,6 +20,7 @@ from leyden_workshop.devnet.seller import bake, macaroon
 from tests.channels.contracts.rivals import abandon, mine_nothing, rival_of, unmine
 from tests.channels.contracts.treasuries import TreasuryHarness, owners_access, synced
 from tests.fakes.seller import FakeSeller
+from tests.waiting import until
 
 _WITHIN_S = 30.0
 
@@ -213,10 +213,15 @@ class LndWorld:
 
     async def pay(self, sats: int) -> None:
         wish = {"value": str(sats)}
-        made = await self._peers.call("POST", "/v1/invoices", wish)
-        bill = {"payment_request": made["payment_request"]}
-        paid = await self.owner.call("POST", "/v1/channels/transactions", bill)
-        assert not paid["payment_error"]
+
+        async def is_paid() -> bool:
+            """Try again: the channel of peers who have just met is not up at once."""
+            made = await self._peers.call("POST", "/v1/invoices", wish)
+            bill = {"payment_request": made["payment_request"]}
+            paid = await self.owner.call("POST", "/v1/channels/transactions", bill)
+            return not paid["payment_error"]
+
+        await until(is_paid, every_s=0.2)
 
     async def part(self) -> None:
         with contextlib.suppress(NodeRefused):
@@ -291,9 +296,3 @@ class LndWorld:
     async def close(self) -> None:
         for each in (self.seller, self.owner, self._peers):
             await each.close()
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(_WITHIN_S):
-        while not await condition():
-            await asyncio.sleep(0.1)

@@ -22,8 +22,9 @@ from leyden.channels.direct.rules.openings import (
 from leyden.channels.rules.payments import Outpoint
 from leyden.errors import NodeRefused, SellerAway
 from leyden.values import replace
-from tests.channels.contracts.sellers import FakeWorld, LndWorld, World, until, wanted
+from tests.channels.contracts.sellers import FakeWorld, LndWorld, World, wanted
 from tests.channels.contracts.worlds import FAKE_AND_LND
+from tests.waiting import until
 
 STRANGER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 

@@ -27,8 +27,9 @@ from leyden.nodes.lnd.states import TlsAddress
 from leyden.values import replace
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.chain import connected
-from tests.channels.contracts.sellers import LndWorld, until, wanted
+from tests.channels.contracts.sellers import LndWorld, wanted
 from tests.channels.contracts.treasuries import TreasuryHarness
+from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

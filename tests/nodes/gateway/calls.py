@@ -16,7 +16,7 @@ HOST: Final = "127.0.0.1"
 ALICE: Final = "127.0.0.11"
 BOB: Final = "127.0.0.12"
 CHARLIE: Final = "127.0.0.13"
-PATIENCE_S: Final = 5.0
+PATIENCE_S: Final = 20.0
 
 
 @dataclass(frozen=True)

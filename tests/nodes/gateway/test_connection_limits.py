@@ -144,7 +144,7 @@ async def test_many_at_once_are_counted_right(
         await asyncio.gather(*(each.close() for each in made))
         return len(made) == PER_SOURCE
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not await emptied():
             await asyncio.sleep(0.05)
 

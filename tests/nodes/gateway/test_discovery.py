@@ -200,7 +200,7 @@ async def test_a_far_gateway_whose_token_is_wrong_is_told_nothing(
     control = Control(url=f"http://{HOST}:{api.port}", token="guessed", patience_s=6)
     stranger = Supervisor(tmp_path / "s", Bootstrap(control=control), envoy=envoy)
     await stranger.start()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not api.sizes:
             await asyncio.sleep(0.01)
     assert not await callers.admitted(first_node.name, ALICE)

@@ -84,10 +84,10 @@ async def test_what_is_locked_while_the_node_answers_stays_locked(
     await page.evaluate("import('/wallet/pages/overview.js').then(() => {})")
     await page.fill("#pasted", baked(READER).hex())
     await page.click("text=Open vault")
-    await asyncio.wait_for(request.wait(), 5)
+    await asyncio.wait_for(request.wait(), 30)
     if how:
         await other.evaluate(LOCKS[how])
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while await page.evaluate("sessionStorage.getItem('vault')"):
                 await asyncio.sleep(0.01)
     answers.set()
