@@ -378,6 +378,19 @@ async def test_fees_above_the_price_are_waited_for(direct: OrdersHarness) -> Non
     assert await direct.status(order) is OrderStatus.FILLED
 
 
+async def test_a_transaction_of_many_coins_costs_no_more_than_its_price(
+    direct: OrdersHarness,
+) -> None:
+    direct.seller.coins.clear()
+    direct.seller.fill([250_000] * 5)
+    direct.seller.fee_sat_per_vb = 28  # for 444 vB, where 240 at 50 are paid
+    order = await paid(direct, await direct.create(channel()))
+    assert order.status is OrderStatus.CREATING
+    direct.seller.fee_sat_per_vb = 27
+    await direct.pass_time(minutes=1)
+    assert await direct.status(order) is OrderStatus.FILLED
+
+
 async def happened(harness: OrdersHarness) -> list[str]:
     """Look at the leases; give the types of events there are of channels."""
     await seller_watch.check(harness.channels)

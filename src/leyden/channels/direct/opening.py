@@ -154,14 +154,15 @@ class _Step:
             return await self._give_up(why)
         if may_come:
             return await self._try_again_in(self._rules.opening_every)
-        if wallet.fee_sat_per_vb > order.quote.highest_fee_sat_per_vb:
-            log.warning(
-                "chain fees are above the order's maximum",
-                extra={"order": order.id, "sat_per_vb": wallet.fee_sat_per_vb},
-            )
-            return await self._try_again_in(timedelta(seconds=30))
         if not self._coins and not await self._reserve(wallet):
             return False
+        fee = wallet.fee_sat_per_vb * pricing.funding_vbytes(len(self._coins))
+        if fee > order.quote.highest_funding_fee:
+            log.warning(
+                "chain fees are above the order's maximum",
+                extra={"order": order.id, "sats": fee},
+            )
+            return await self._try_again_in(timedelta(seconds=30))
         to = self._channel
         addresses = await channels.dialing.addresses(
             to.node_host, order.organization_id
@@ -349,16 +350,13 @@ class _Step:
         return request is not None and await self._channels.payments.settle(request)
 
     def _lease(self, order: Order, opening: Opening) -> Lease:
-        channel = self._channel
-        at_rate = pricing.premium(
-            channel.capacity, order.quote.rate_fixed, channel.lease_duration_blocks
-        )
-        limit = Sats(order.quote.pool_fee - at_rate)
+        channel, quote = self._channel, order.quote
+        fee = quote.highest_funding_fee if opening.fee is None else opening.fee
         return Lease(
             channel_point=opening.channel_point,
-            premium=at_rate,
+            premium=quote.premium,
             execution_fee=Sats(0),
-            chain_fee=limit if opening.fee is None else opening.fee,
+            chain_fee=fee,
             self_chan_balance=Sats(0),
             node=channel.node_key,
             peer=self._seller_key,

@@ -114,13 +114,20 @@ class Quote(Struct, frozen=True, kw_only=True):
     source: str = ""
 
     @property
-    def highest_fee_sat_per_vb(self) -> int:
-        """The highest fee rate that the price of a direct channel covers."""
+    def premium(self) -> Sats:
+        """What a direct channel costs at its rate."""
         channel = self.channel
-        at_rate = premium(
-            channel.capacity, self.rate_fixed, channel.lease_duration_blocks
-        )
-        return (self.pool_fee - at_rate) // FUNDING_VBYTES
+        return premium(channel.capacity, self.rate_fixed, channel.lease_duration_blocks)
+
+    @property
+    def highest_funding_fee(self) -> Sats:
+        """The most that the price has for a direct channel's transaction."""
+        return Sats(self.pool_fee - self.premium)
+
+    @property
+    def highest_fee_sat_per_vb(self) -> int:
+        """The highest fee rate that it covers, with up to two coins."""
+        return self.highest_funding_fee // FUNDING_VBYTES
 
     @property
     def auction_share(self) -> Sats:
