@@ -249,7 +249,8 @@ class OrdersHarness:
     async def prove(self) -> None:
         """Every rule of money holds, and the treasury's books agree."""
         away, self.payments.away = self.payments.away, False
-        assert [str(each) for each in await verify(self.database, self.payments)] == []
+        found = [str(each) for each in await verify(self.database, self.payments)]
+        assert found == [], found
         self.payments.away = away
 
 

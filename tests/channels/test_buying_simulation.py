@@ -191,6 +191,7 @@ class Life:
         self.payer.loses = ""
         self.lsp.answers = True
         self.lsp.asks_msat = 0
+        self.alive.payments.mine()  # lnd tells coins anew: at each block and each start
         for _ in range(60):
             for each in self.held():
                 self.payer.resolve(each)

@@ -150,7 +150,9 @@ async def test_a_response_says_what_is_left_of_the_limit(
         assert answer.headers["ratelimit-limit"] == "10000"
         assert int(answer.headers["ratelimit-reset"]) <= 1
     left = [int(each.headers["ratelimit-remaining"]) for each in (first, second)]
-    assert left == [9999, 9998]
+    # A machine that takes 6 ms between them has one back.
+    assert left[0] == 9999
+    assert left[1] in {9998, 9999}
 
 
 async def test_spaces_around_a_key_are_none_of_it(alice: Caller, lamps: str) -> None:
